@@ -1,0 +1,3 @@
+//! The binary `roundtrip`.
+
+fn main() {}

@@ -1,0 +1,5 @@
+//! Runs: the schedule of samples, carried out one after another.
+
+mod worker;
+
+pub use worker::{RunError, execute};

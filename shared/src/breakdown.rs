@@ -1,0 +1,246 @@
+//! Marks and circumstances to phases and gaps that add up to the total exactly.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Mark, Marks, Nanos, Phase, PhaseValue, Protocol, Quality};
+
+/// Whether the connection was made for this exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConnectionUse {
+    /// Made for this exchange.
+    New,
+    /// It existed already: an earlier exchange, or a finished preconnect.
+    Reused,
+    /// The source cannot tell reuse from a handshake below its clock's resolution.
+    Unresolvable,
+}
+
+/// What must be known beside the marks to read them.
+#[derive(Clone, Copy, Debug)]
+pub struct Circumstances<'a> {
+    /// The protocol, where it is known.
+    pub protocol: Option<Protocol>,
+    /// Whether the exchange is over TLS (or QUIC).
+    pub tls: bool,
+    /// Whether the connection is new.
+    pub connection: ConnectionUse,
+    /// Why the phases are not visible, if they are not.
+    pub hidden: Option<&'a str>,
+    /// Why there was no name resolution, if there was none.
+    pub dns_skipped: Option<&'a str>,
+    /// In which words an exchange that ended early failed.
+    pub failed: Option<&'a str>,
+    /// The clock's step: differences below twice of it cannot be told from zero.
+    pub clock_step: Nanos,
+    /// The path's minimum round trip time, from an independent measure.
+    pub min_rtt: Option<Nanos>,
+}
+
+/// Time of an exchange that belongs to no phase: shown, not hidden.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// The mark or phase edge it follows.
+    pub after: Mark,
+    /// The mark it ends at.
+    pub before: Mark,
+    /// How long, in nanoseconds; never 0.
+    pub ns: Nanos,
+}
+
+/// The phases of one exchange, every one present with a value or a reason, and the gaps between them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Breakdown {
+    /// All of [`Phase::ALL`].
+    pub phases: BTreeMap<Phase, PhaseValue>,
+    /// The gaps, in order of time. Empty where the total is not known.
+    pub gaps: Vec<Gap>,
+}
+
+/// Computes the breakdown of one exchange.
+///
+/// Rules, which property tests hold: no phase is negative; `dns + setup + send + wait + download + gaps = total`
+/// exactly wherever there is a total; an absent phase has its reason.
+pub fn breakdown(marks: &Marks, circumstances: &Circumstances<'_>) -> Breakdown {
+    let reader = Reader { marks, circumstances };
+    let mut phases: BTreeMap<Phase, PhaseValue> = Phase::ALL
+        .iter()
+        .map(|phase| (*phase, reader.phase(*phase)))
+        .collect();
+
+    let mut gaps = tile(&mut phases, &reader);
+    if phases.get(&Phase::Total).is_none_or(|total| total.ns.is_none()) {
+        gaps.clear();
+    }
+    let server = server(&phases, circumstances);
+    phases.insert(Phase::Server, server);
+    if let Some(min_rtt) = circumstances.min_rtt.filter(|rtt| *rtt > Nanos::ZERO) {
+        for (phase, value) in &mut phases {
+            value.rtts = value
+                .ns
+                .filter(|_| phase.counts_round_trips())
+                .map(|ns| ns.as_f64() / min_rtt.as_f64());
+        }
+    }
+    Breakdown { phases, gaps }
+}
+
+struct Reader<'a> {
+    marks: &'a Marks,
+    circumstances: &'a Circumstances<'a>,
+}
+
+impl Reader<'_> {
+    /// The marks a phase lies between, given the scheme and whether the connection is new.
+    fn edges(&self, phase: Phase) -> (Mark, Mark) {
+        let setup_end = if self.circumstances.tls {
+            Mark::HandshakeDone
+        } else {
+            Mark::TcpEstablished
+        };
+        match phase {
+            Phase::Dns => (Mark::DnsStart, Mark::DnsEnd),
+            Phase::Tcp => (Mark::ConnectStart, Mark::TcpEstablished),
+            Phase::Tls => (Mark::TcpEstablished, Mark::HandshakeDone),
+            Phase::Quic => (Mark::ConnectStart, Mark::HandshakeDone),
+            Phase::Setup => (Mark::ConnectStart, setup_end),
+            Phase::Send if self.circumstances.connection == ConnectionUse::New => {
+                (setup_end, Mark::RequestSent)
+            }
+            Phase::Send => (Mark::Start, Mark::RequestSent),
+            Phase::Wait | Phase::Server => (Mark::RequestSent, Mark::Headers),
+            Phase::Download => (Mark::Headers, Mark::End),
+            Phase::Ttfb => (Mark::Start, Mark::Headers),
+            Phase::Total => (Mark::Start, Mark::End),
+        }
+    }
+
+    fn phase(&self, phase: Phase) -> PhaseValue {
+        if let Some(absence) = self.known_absence(phase) {
+            return absence;
+        }
+        let (from, to) = self.edges(phase);
+        let (Some(start), Some(end)) = (self.marks.at(from), self.marks.at(to)) else {
+            return self.unobserved(from, to);
+        };
+        match end.since(start) {
+            Some(ns) => PhaseValue::measured(ns, self.circumstances.clock_step),
+            None if (from, to) == (Mark::HandshakeDone, Mark::RequestSent) => PhaseValue::absent(
+                Quality::Overlapping,
+                "the request left before the handshake ended (0-RTT)",
+            ),
+            None => PhaseValue::absent(
+                Quality::Inconsistent,
+                format!("{} lies before {}", to.id(), from.id()),
+            ),
+        }
+    }
+
+    /// Absences that follow from the circumstances, whatever the marks say.
+    fn known_absence(&self, phase: Phase) -> Option<PhaseValue> {
+        let c = self.circumstances;
+        let absent = |quality, why: &str| Some(PhaseValue::absent(quality, why));
+        let is_edge = matches!(phase, Phase::Total);
+        if let Some(why) = c.hidden.filter(|_| !is_edge) {
+            return absent(Quality::Hidden, why);
+        }
+        let connects = matches!(
+            phase,
+            Phase::Dns | Phase::Tcp | Phase::Tls | Phase::Quic | Phase::Setup
+        );
+        if connects && c.connection == ConnectionUse::Reused {
+            return absent(Quality::Reused, "the connection existed already");
+        }
+        if connects && c.connection == ConnectionUse::Unresolvable {
+            return absent(
+                Quality::NotObserved,
+                "the connection was reused, or its handshake was shorter than the clock can tell",
+            );
+        }
+        match (phase, c.protocol) {
+            (Phase::Dns, _) if self.marks.at(Mark::DnsStart).is_none() => {
+                c.dns_skipped.and_then(|why| absent(Quality::NotApplicable, why))
+            }
+            (Phase::Tcp, Some(Protocol::H3)) => absent(Quality::NotApplicable, "QUIC has no TCP"),
+            (Phase::Tls, Some(Protocol::H3)) => absent(
+                Quality::NotApplicable,
+                "QUIC does transport and TLS in one handshake",
+            ),
+            (Phase::Quic, Some(Protocol::H1 | Protocol::H2)) => {
+                absent(Quality::NotApplicable, "TCP has no QUIC")
+            }
+            (Phase::Quic, None) => absent(Quality::NotObserved, "the protocol is not known"),
+            (Phase::Tls, _) if !c.tls => absent(Quality::NotApplicable, "http has no TLS"),
+            _ => None,
+        }
+    }
+
+    fn unobserved(&self, from: Mark, to: Mark) -> PhaseValue {
+        let missing = if self.marks.at(from).is_none() { from } else { to };
+        let why = match self.circumstances.failed {
+            Some(failed) => format!("ended before {}: {failed}", missing.id()),
+            None => format!("{} was not recorded", missing.id()),
+        };
+        PhaseValue::absent(Quality::NotObserved, why)
+    }
+}
+
+/// Walks the tiling phases in order of time and collects what lies between them. A tile that begins before the one
+/// before it ended is demoted, so that the sum stays exact.
+fn tile(phases: &mut BTreeMap<Phase, PhaseValue>, reader: &Reader<'_>) -> Vec<Gap> {
+    let mut gaps = Vec::new();
+    let (Some(mut cursor), Some(end)) = (reader.marks.at(Mark::Start), reader.marks.at(Mark::End)) else {
+        return gaps;
+    };
+    let mut after = Mark::Start;
+    let mut push = |after, before, from: Nanos, to: Nanos| {
+        if let Some(ns) = to.since(from).filter(|ns| *ns > Nanos::ZERO) {
+            gaps.push(Gap { after, before, ns });
+        }
+    };
+    for phase in Phase::TILES {
+        let Some(value) = phases.get_mut(&phase).filter(|value| value.ns.is_some()) else {
+            continue;
+        };
+        let (from, to) = reader.edges(phase);
+        let (Some(start), Some(stop)) = (reader.marks.at(from), reader.marks.at(to)) else {
+            continue;
+        };
+        if start < cursor || stop > end {
+            *value = PhaseValue::absent(
+                Quality::Inconsistent,
+                format!("overlaps what lies before {}", from.id()),
+            );
+            continue;
+        }
+        push(after, from, cursor, start);
+        cursor = stop;
+        after = to;
+    }
+    push(after, Mark::End, cursor, end);
+    gaps
+}
+
+fn server(phases: &BTreeMap<Phase, PhaseValue>, circumstances: &Circumstances<'_>) -> PhaseValue {
+    let Some(wait) = phases.get(&Phase::Wait) else {
+        return PhaseValue::absent(Quality::NotObserved, "wait was not recorded");
+    };
+    match (wait.ns, circumstances.min_rtt) {
+        (None, _) => PhaseValue {
+            rtts: None,
+            ..wait.clone()
+        },
+        (Some(_), None) => {
+            PhaseValue::absent(Quality::NotObserved, "the path's round trip time is not known")
+        }
+        (Some(wait), Some(rtt)) => match wait.since(rtt) {
+            Some(ns) => PhaseValue::derived(ns, "wait less the minimum round trip time"),
+            None => PhaseValue::absent(
+                Quality::Inconsistent,
+                "wait is shorter than the minimum round trip time",
+            ),
+        },
+    }
+}

@@ -1,0 +1,2 @@
+//! Set-up, build, run and test.
+fn main() {}
