@@ -3,6 +3,7 @@
 
 pub mod api;
 pub mod cli;
+pub mod id;
 pub mod origin;
 pub mod probe;
 pub mod run;

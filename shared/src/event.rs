@@ -76,3 +76,31 @@ pub struct StoredResult {
     /// When it expires (RFC 3339).
     pub expires: String,
 }
+
+/// What a page must know about the server it came from (`GET /api/v1/config`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerConfig {
+    /// Version of the server.
+    pub version: String,
+    /// Whether it probes loopback, private and reserved addresses.
+    pub allow_private: bool,
+    /// The test origin, such as `https://localhost:8443`, if it is served.
+    #[serde(default)]
+    pub origin: Option<String>,
+    /// Whether the asking client's address is loopback: browser and probe then are on one machine.
+    pub same_machine: bool,
+    /// What it stores; absent when it stores nothing.
+    #[serde(default)]
+    pub store: Option<StoreConfig>,
+}
+
+/// What a server stores.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoreConfig {
+    /// Longest document that is accepted, as JSON, in bytes.
+    pub max_document_bytes: u64,
+    /// Days after which a result may expire (`POST /api/v1/results?expires_days=`).
+    pub expires_days: Vec<u32>,
+    /// Days until a result expires when none are asked for.
+    pub default_expires_days: u32,
+}

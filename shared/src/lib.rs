@@ -13,15 +13,19 @@
 //! the same arithmetic.
 
 mod breakdown;
+mod diagnosis;
 pub mod document;
 mod event;
 mod facts;
 mod failure;
+pub mod format;
 mod mark;
 mod phase;
 mod plan;
 mod protocol;
 mod quality;
+pub mod schedule;
+pub mod statistics;
 mod time;
 
 pub use breakdown::{Breakdown, Circumstances, ConnectionUse, Gap, breakdown};
@@ -29,7 +33,7 @@ pub use document::{
     Arm, ArmSummary, Comparison, DnsOutcome, DnsQuery, DnsReport, Document, Evidence, Finding, HttpsRecord,
     PhaseSummary, Sample, Source, Sureness, Tool, Vantage, VantageKind, Verdict,
 };
-pub use event::{BrowserReport, RunAccepted, RunEvent, StoredResult};
+pub use event::{BrowserReport, RunAccepted, RunEvent, ServerConfig, StoreConfig, StoredResult};
 pub use facts::{Facts, HEADERS_OF_INTEREST, RttSource};
 pub use failure::{Failure, FailureKind, FailurePhase};
 pub use mark::{Mark, Marks, StampSource};
