@@ -18,6 +18,8 @@ cargo xtask <command>
                  (arguments go to `roundtrip serve`; see `roundtrip serve --help`)
   test           set up and run all tests: unit, property and end-to-end (real servers, a real browser)
   lint           formatting, clippy and the house rules
+  deny           licences, banned crates and sources of all dependencies (advisories need the network:
+                 `cargo deny check advisories`)
   page           build the page only, and check its size
   setup          install what building and testing need, and nothing else
   help           this text";
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         "serve" => serve(rest),
         "test" => test(),
         "lint" => lint(),
+        "deny" => deny(),
         "page" => page::build(),
         "setup" => setup::for_page().and_then(|_| setup::for_tests()),
         "help" | "--help" | "-h" => {
@@ -85,6 +88,15 @@ fn test() -> Result<(), Failure> {
     cargo().args(["build", "--package", "backend"]).run()?;
     say("running all tests");
     cargo().args(["test", "--workspace", "--no-fail-fast"]).run()
+}
+
+/// Checks what the project depends on, without the network.
+fn deny() -> Result<(), Failure> {
+    setup::for_deny()?;
+    say("licences, banned crates, sources");
+    cargo()
+        .args(["deny", "--offline", "check", "licenses", "bans", "sources"])
+        .run()
 }
 
 /// Everything that can be said about the sources without running them.

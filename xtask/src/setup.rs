@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::command::{Command, Failure, find_program, say, target_dir};
 use crate::root;
 
+const CARGO_DENY_VERSION: &str = "0.20.2";
 const TRUNK_VERSION: &str = "0.21.14";
 /// Must be the version of the `wasm-bindgen` library in the workspace's `Cargo.toml`.
 const WASM_BINDGEN_VERSION: &str = "0.2.130";
@@ -26,6 +27,11 @@ pub(crate) fn for_page() -> Result<PageToolchain, Failure> {
     cargo_tool("wasm-bindgen-cli", WASM_BINDGEN_VERSION, &[])?;
     env.push(("PATH", path_with_own_tools()));
     Ok(PageToolchain { env })
+}
+
+/// Makes sure that dependencies can be checked.
+pub(crate) fn for_deny() -> Result<(), Failure> {
+    cargo_tool("cargo-deny", CARGO_DENY_VERSION, &["--locked"])
 }
 
 /// Makes sure that the end-to-end tests find a browser, its driver and a real server. Where they cannot be installed
