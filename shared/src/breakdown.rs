@@ -74,6 +74,7 @@ pub fn breakdown(marks: &Marks, circumstances: &Circumstances<'_>) -> Breakdown 
     if phases.get(&Phase::Total).is_none_or(|total| total.ns.is_none()) {
         gaps.clear();
     }
+    demote_parts(&mut phases);
     let server = server(&phases, circumstances);
     phases.insert(Phase::Server, server);
     if let Some(min_rtt) = circumstances.min_rtt.filter(|rtt| *rtt > Nanos::ZERO) {
@@ -142,8 +143,7 @@ impl Reader<'_> {
     fn known_absence(&self, phase: Phase) -> Option<PhaseValue> {
         let c = self.circumstances;
         let absent = |quality, why: &str| Some(PhaseValue::absent(quality, why));
-        let is_edge = matches!(phase, Phase::Total);
-        if let Some(why) = c.hidden.filter(|_| !is_edge) {
+        if let Some(why) = c.hidden.filter(|_| phase != Phase::Total) {
             return absent(Quality::Hidden, why);
         }
         let connects = matches!(
@@ -188,39 +188,89 @@ impl Reader<'_> {
 }
 
 /// Walks the tiling phases in order of time and collects what lies between them. A tile that begins before the one
-/// before it ended is demoted, so that the sum stays exact.
+/// before it ended, or lasts longer than the exchange, is demoted, so that the sum stays exact.
 fn tile(phases: &mut BTreeMap<Phase, PhaseValue>, reader: &Reader<'_>) -> Vec<Gap> {
     let mut gaps = Vec::new();
-    let (Some(mut cursor), Some(end)) = (reader.marks.at(Mark::Start), reader.marks.at(Mark::End)) else {
-        return gaps;
-    };
-    let mut after = Mark::Start;
     let mut push = |after, before, from: Nanos, to: Nanos| {
         if let Some(ns) = to.since(from).filter(|ns| *ns > Nanos::ZERO) {
             gaps.push(Gap { after, before, ns });
         }
     };
+    let mut cursor = reader.marks.at(Mark::Start).unwrap_or(Nanos::ZERO);
+    let end = reader.marks.at(Mark::End);
+    let mut after = Mark::Start;
+    let mut early_data = false;
     for phase in Phase::TILES {
-        let Some(value) = phases.get_mut(&phase).filter(|value| value.ns.is_some()) else {
+        let Some(value) = phases.get_mut(&phase) else {
             continue;
         };
+        early_data |= value.quality == Quality::Overlapping;
         let (from, to) = reader.edges(phase);
-        let (Some(start), Some(stop)) = (reader.marks.at(from), reader.marks.at(to)) else {
+        let (true, Some(start), Some(stop)) =
+            (value.ns.is_some(), reader.marks.at(from), reader.marks.at(to))
+        else {
             continue;
         };
-        if start < cursor || stop > end {
+        if start < cursor && early_data {
+            *value = PhaseValue::absent(
+                Quality::Overlapping,
+                "it began before the handshake ended (0-RTT)",
+            );
+        } else if start < cursor {
             *value = PhaseValue::absent(
                 Quality::Inconsistent,
-                format!("overlaps what lies before {}", from.id()),
+                format!("{} lies before {}", from.id(), after.id()),
             );
-            continue;
+        } else if end.is_some_and(|end| stop > end) {
+            *value = PhaseValue::absent(Quality::Inconsistent, format!("end lies before {}", to.id()));
+        } else {
+            push(after, from, cursor, start);
+            cursor = stop;
+            after = to;
         }
-        push(after, from, cursor, start);
-        cursor = stop;
-        after = to;
     }
-    push(after, Mark::End, cursor, end);
+    if let Some(end) = end {
+        push(after, Mark::End, cursor, end);
+    }
     gaps
+}
+
+/// Demotes what cannot be true beside the tiles: parts of a setup that contradicts itself, parts that do not fit into
+/// it, and a time to the first byte longer than the whole.
+fn demote_parts(phases: &mut BTreeMap<Phase, PhaseValue>) {
+    let value = |phases: &BTreeMap<Phase, PhaseValue>, phase| phases.get(&phase).and_then(|value| value.ns);
+    let quality = |phases: &BTreeMap<Phase, PhaseValue>, phase| phases.get(&phase).map(|value| value.quality);
+    let inconsistent = Some(Quality::Inconsistent);
+
+    let setup_fails = quality(phases, Phase::Setup) == inconsistent;
+    let split_fails = [Phase::Tcp, Phase::Tls]
+        .iter()
+        .any(|part| quality(phases, *part) == inconsistent);
+    let first_byte_fails = value(phases, Phase::Ttfb)
+        .zip(value(phases, Phase::Total))
+        .is_some_and(|(ttfb, total)| ttfb > total);
+    for (fails, phase, why) in [
+        (
+            setup_fails || split_fails,
+            Phase::Tcp,
+            "the marks of the setup contradict each other",
+        ),
+        (
+            setup_fails || split_fails,
+            Phase::Tls,
+            "the marks of the setup contradict each other",
+        ),
+        (
+            setup_fails,
+            Phase::Quic,
+            "the marks of the setup contradict each other",
+        ),
+        (first_byte_fails, Phase::Ttfb, "headers lies after end"),
+    ] {
+        if fails && value(phases, phase).is_some() {
+            phases.insert(phase, PhaseValue::absent(Quality::Inconsistent, why));
+        }
+    }
 }
 
 fn server(phases: &BTreeMap<Phase, PhaseValue>, circumstances: &Circumstances<'_>) -> PhaseValue {

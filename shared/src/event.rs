@@ -15,6 +15,10 @@ pub struct RunAccepted {
 /// `finished`, `failed`, `cancelled`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one `started` for each run: a box would cost its readers more than it saves"
+)]
 pub enum RunEvent {
     /// Other runs are before this one; only one run is measured at a time.
     Queued {

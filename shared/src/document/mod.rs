@@ -1,5 +1,12 @@
 //! The result document, `schema: 1`: self-describing, immutable once finished, and enough to recompute every figure.
 
+mod check;
+#[cfg(test)]
+pub(crate) mod example;
+mod recompute;
+
+pub use check::DocumentError;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -262,7 +269,7 @@ pub struct Comparison {
     pub b: String,
     /// The phase.
     pub phase: Phase,
-    /// Median of `b` less median of `a`, in nanoseconds.
+    /// Median of `b` less median of `a`, in nanoseconds, over the blocks in which both have a value.
     pub shift_ns: i64,
     /// Lower end of the 95 % bootstrap interval.
     pub low_ns: i64,
