@@ -94,6 +94,8 @@ fn test() -> Result<(), Failure> {
 fn deny() -> Result<(), Failure> {
     setup::for_deny()?;
     say("licences, banned crates, sources");
+    // Also the crates of other platforms, which no build here has fetched.
+    cargo().args(["fetch", "--locked"]).run()?;
     cargo()
         .args(["deny", "--offline", "check", "licenses", "bans", "sources"])
         .run()
