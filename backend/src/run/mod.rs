@@ -4,6 +4,7 @@ mod executor;
 mod registry;
 #[cfg(test)]
 pub(crate) mod stand_in;
+mod host;
 mod worker;
 
 pub use executor::{Executor, ProbeExecutor, Stopped};
