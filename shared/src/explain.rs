@@ -155,7 +155,7 @@ const FIGURES: &[(&str, &str)] = &[
     ),
     (
         "hidden",
-        "The server does not let the page see it: the response has no Timing-Allow-Origin for it.",
+        "The page may not see it: mostly because the response has no Timing-Allow-Origin for the page.",
     ),
     (
         "not_applicable",

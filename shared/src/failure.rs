@@ -138,6 +138,15 @@ failure_kinds! {
     /// The page found no Resource Timing entry.
     EntryMissing = "entry_missing", "the browser recorded no timing entry",
         "Run again; an extension may block timing.";
+    /// The response came from a cache of the browser.
+    Cached = "cached", "answered from the browser's cache",
+        "It says nothing about the server; the page asks for no-store, so look for an extension or a prefetch.";
+    /// A service worker answered the page's request.
+    ServiceWorker = "service_worker", "answered by a service worker",
+        "Measure from a page without a service worker for this URL.";
+    /// The browser's timing entry contradicts itself.
+    EntryInconsistent = "entry_inconsistent", "the browser's timing entry contradicts itself",
+        "A fault of the browser; the sample is left out and counted.";
 }
 
 /// A failed exchange: a result like any other, with where and why.

@@ -27,6 +27,7 @@ mod plan;
 mod protocol;
 mod quality;
 pub mod schedule;
+pub mod source;
 pub mod statistics;
 mod time;
 

@@ -16,7 +16,7 @@ pub enum Quality {
     BelowResolution,
     /// The connection existed already, so the phase did not happen.
     Reused,
-    /// The server did not let the page see it (no Timing-Allow-Origin).
+    /// The page may not see it: no Timing-Allow-Origin, or the browser's privacy mode; `why` says which.
     Hidden,
     /// The phase does not exist in this protocol or scheme.
     NotApplicable,
@@ -41,7 +41,7 @@ impl Quality {
             Self::Derived => "derived",
             Self::BelowResolution => "below the clock's resolution",
             Self::Reused => "connection reused",
-            Self::Hidden => "hidden by the server",
+            Self::Hidden => "hidden",
             Self::NotApplicable => "not applicable",
             Self::Overlapping => "overlapping",
             Self::Inconsistent => "inconsistent",
