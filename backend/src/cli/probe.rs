@@ -1,0 +1,195 @@
+//! `roundtrip probe`: the same run as the page's, in a terminal.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use shared::{Document, RunEvent};
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+
+use super::args::{ProbeArgs, UsageError};
+use super::table;
+use crate::probe::ProbeSettings;
+use crate::run::{RunError, execute};
+
+/// Most redirects that `--follow` goes along.
+const MAX_REDIRECTS: u32 = 10;
+
+/// How much of what was asked for could be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measured {
+    /// Every arm.
+    All,
+    /// Some exchanges failed.
+    Partly,
+    /// No exchange succeeded.
+    Nothing,
+}
+
+/// Why a probe gave no result.
+#[derive(Debug, Error)]
+pub enum ProbeError {
+    /// An option cannot be used.
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+    /// The certificates of `--cacert` cannot be read.
+    #[error("--cacert {path}: {message}")]
+    Certificates {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The plan cannot be carried out.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The result could not be written.
+    #[error("the result cannot be written: {0}")]
+    Output(#[from] io::Error),
+}
+
+/// Probes and prints.
+///
+/// # Errors
+/// When there is nothing to print.
+pub async fn probe(args: ProbeArgs, cancel: &CancellationToken) -> Result<Measured, ProbeError> {
+    let Some(url) = &args.url else {
+        io::stdout().write_all(table::definitions().as_bytes())?;
+        return Ok(Measured::All);
+    };
+    let settings = settings(&args)?;
+    let mut url = url.clone();
+    for _redirect in 0..=MAX_REDIRECTS {
+        let document = run(&args, &url, &settings, cancel).await?;
+        let next = redirect(&document).filter(|_| args.follow);
+        print(&args, &document)?;
+        match next {
+            Some(location) => url = location,
+            None => return Ok(measured(&document)),
+        }
+    }
+    Err(ProbeError::Usage(UsageError {
+        option: "--follow",
+        message: format!("more than {MAX_REDIRECTS} redirects"),
+    }))
+}
+
+fn settings(args: &ProbeArgs) -> Result<ProbeSettings, ProbeError> {
+    let extra_roots = match &args.cacert {
+        Some(path) => certificates(path)?,
+        None => Vec::new(),
+    };
+    Ok(ProbeSettings {
+        allow_private: args.allow_private,
+        extra_roots: Arc::new(extra_roots),
+        resolver: args.resolver,
+    })
+}
+
+fn certificates(path: &PathBuf) -> Result<Vec<CertificateDer<'static>>, ProbeError> {
+    let fail = |message: String| ProbeError::Certificates {
+        path: path.clone(),
+        message,
+    };
+    let certificates = CertificateDer::pem_file_iter(path)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| fail(error.to_string()))?;
+    if certificates.is_empty() {
+        return Err(fail("holds no certificate".into()));
+    }
+    Ok(certificates)
+}
+
+async fn run(
+    args: &ProbeArgs,
+    url: &str,
+    settings: &ProbeSettings,
+    cancel: &CancellationToken,
+) -> Result<Document, ProbeError> {
+    let mut seed = [0; 4];
+    getrandom::fill(&mut seed).map_err(|error| io::Error::other(error.to_string()))?;
+    let plan = args.plan(url, u32::from_ne_bytes(seed).into())?;
+    let mut progress = Progress::new();
+    let document = execute(plan, settings, &mut |event| progress.on_event(&event), cancel).await;
+    progress.end();
+    Ok(document?)
+}
+
+fn print(args: &ProbeArgs, document: &Document) -> Result<(), ProbeError> {
+    let mut text = if args.json {
+        serde_json::to_string_pretty(document).map_err(io::Error::other)?
+    } else {
+        table::render(document)
+    };
+    text.push('\n');
+    if args.explain && !args.json {
+        text.push_str(&table::definitions());
+    }
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// Where the response points to, if all that was measured is a redirect.
+fn redirect(document: &Document) -> Option<String> {
+    let mut measured = document
+        .arms
+        .iter()
+        .flat_map(|arm| &arm.samples)
+        .filter(|sample| sample.failure.is_none());
+    let location = measured.next()?.facts.redirect.clone()?;
+    measured
+        .all(|sample| sample.facts.redirect.as_ref() == Some(&location))
+        .then_some(location)
+}
+
+fn measured(document: &Document) -> Measured {
+    let ok = document.arms.iter().any(|arm| arm.summary.ok > 0);
+    let failed = document.arms.iter().any(|arm| arm.summary.failed > 0);
+    match (ok, failed) {
+        (true, false) => Measured::All,
+        (true, true) => Measured::Partly,
+        (false, _) => Measured::Nothing,
+    }
+}
+
+/// How far the run has come, on one line of a terminal; nothing where standard error is none.
+struct Progress {
+    shown: bool,
+    expected: u32,
+    landed: u32,
+}
+
+impl Progress {
+    fn new() -> Self {
+        Self {
+            shown: io::stderr().is_terminal(),
+            expected: 0,
+            landed: 0,
+        }
+    }
+
+    fn on_event(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::Started { expected, .. } => self.expected = *expected,
+            RunEvent::Sample { .. } => self.landed += 1,
+            RunEvent::Queued { .. }
+            | RunEvent::Finished { .. }
+            | RunEvent::Failed { .. }
+            | RunEvent::Cancelled => {}
+        }
+        self.write(&format!("\r{} of {} samples", self.landed, self.expected));
+    }
+
+    fn end(&self) {
+        self.write("\r\u{1b}[K");
+    }
+
+    fn write(&self, text: &str) {
+        if self.shown && io::stderr().write_all(text.as_bytes()).is_err() {
+            tracing::trace!("progress could not be shown");
+        }
+    }
+}
