@@ -1,10 +1,10 @@
 //! Runs: the schedule of samples, carried out one after another.
 
 mod executor;
+mod host;
 mod registry;
 #[cfg(test)]
 pub(crate) mod stand_in;
-mod host;
 mod worker;
 
 pub use executor::{Executor, ProbeExecutor, Stopped};
