@@ -4,6 +4,7 @@ mod check;
 #[cfg(test)]
 pub(crate) mod example;
 mod recompute;
+pub mod redact;
 
 pub use check::DocumentError;
 

@@ -50,6 +50,23 @@ pub fn parse(value: &str) -> ServerTiming {
     read
 }
 
+/// The value with names and valid durations only: descriptions are words of the server, which may tell too much.
+pub(crate) fn without_descriptions(value: &str) -> String {
+    let mut kept = Vec::new();
+    for element in split(value, ',') {
+        let mut parts = split(element, ';').into_iter();
+        let Some(name) = parts.next().filter(|name| is_token(name)) else {
+            continue;
+        };
+        let duration = parts.find(|parameter| {
+            let (name, value) = parameter.split_once('=').unwrap_or_default();
+            trim(name).eq_ignore_ascii_case("dur") && duration(trim(value)).is_some()
+        });
+        kept.push(duration.map_or_else(|| name.to_owned(), |duration| [name, ";", duration].concat()));
+    }
+    kept.join(", ")
+}
+
 /// Takes one parameter. The first of a name counts, also when its value is not valid.
 fn apply(metric: &mut Metric, parameter: &str, seen: &mut Vec<String>, rejected: &mut Vec<Rejected>) {
     let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
