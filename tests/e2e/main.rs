@@ -1,2 +1,13 @@
-//! End-to-end tests.
-fn main() {}
+//! End-to-end tests: the binary as users start it, against real and hostile servers, and in a real browser.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests: what does not hold fails the test at once, with its place"
+)]
+
+mod api;
+mod delay_truth;
+mod failures;
+mod forbidden_addresses;
+mod forced_protocol;
+mod size;
