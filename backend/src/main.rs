@@ -58,8 +58,9 @@ fn probe_status(args: ProbeArgs) -> ExitCode {
             eprintln!("roundtrip: {error}");
             ExitCode::from(match error {
                 ProbeError::Usage(_) | ProbeError::Certificates { .. } => USAGE,
-                ProbeError::Run(RunError::Plan { .. }) => NOTHING,
-                ProbeError::Run(RunError::Cancelled) | ProbeError::Output(_) => NOTHING,
+                ProbeError::Run(RunError::Plan { .. } | RunError::Cancelled) | ProbeError::Output(_) => {
+                    NOTHING
+                }
             })
         }
     }

@@ -29,6 +29,7 @@ pub enum Command {
 
 /// Options of `roundtrip probe`.
 #[derive(Clone, Debug, Args)]
+#[command(args_override_self = true)]
 #[command(after_help = "Exit status: 0 measured, 1 some arm failed, 2 usage, 3 nothing could be measured.")]
 pub struct ProbeArgs {
     /// The http:// or https:// URL to measure; https:// when no scheme is given.
@@ -247,7 +248,9 @@ mod tests {
     use super::*;
 
     fn args(line: &str) -> ProbeArgs {
-        let Command::Probe(args) = Cli::try_parse_from(line.split_whitespace()).unwrap().command;
+        let Command::Probe(args) = Cli::try_parse_from(line.split_whitespace()).unwrap().command else {
+            panic!("not a probe: {line}");
+        };
         args
     }
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::{ProbeArgs, UsageError};
 use super::table;
-use crate::probe::ProbeSettings;
+use crate::probe::{ProbeSettings, check_plan};
 use crate::run::{RunError, execute};
 
 /// Most redirects that `--follow` goes along.
@@ -112,8 +112,19 @@ async fn run(
     let mut seed = [0; 4];
     getrandom::fill(&mut seed).map_err(|error| io::Error::other(error.to_string()))?;
     let plan = args.plan(url, u32::from_ne_bytes(seed).into())?;
+    check_plan(&plan).map_err(|fault| UsageError {
+        option: fault.field,
+        message: fault.message,
+    })?;
     let mut progress = Progress::new();
-    let document = execute(plan, settings, &mut |event| progress.on_event(&event), cancel).await;
+    // Large, as it holds the state of three protocols.
+    let document = Box::pin(execute(
+        plan,
+        settings,
+        &mut |event| progress.on_event(&event),
+        cancel,
+    ))
+    .await;
     progress.end();
     Ok(document?)
 }

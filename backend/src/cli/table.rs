@@ -1,7 +1,5 @@
 //! A document as text for a terminal. Pure.
 
-use std::fmt::Write as _;
-
 use shared::format::{bytes, millis, round_trips, signed_millis};
 use shared::{Arm, Comparison, DnsOutcome, Document, Facts, Phase, PhaseSummary, Sample, Verdict};
 
@@ -150,9 +148,9 @@ fn grid(rows: &[Vec<String>]) -> String {
         for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
             let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
             if column == 0 {
-                cells.push_str(&format!("{cell}{padding}"));
+                cells.extend([cell, &padding].map(String::as_str));
             } else {
-                cells.push_str(&format!("  {padding}{cell}"));
+                cells.extend(["  ", &padding, cell]);
             }
         }
         line(&mut text, &cells);
@@ -320,7 +318,7 @@ fn certificate(text: &mut String, facts: &Facts) {
     };
     sentence.push_str(root);
     if let Some(error) = &facts.certificate_error {
-        sentence.push_str(&format!("; not accepted ({error}), gone on with -k"));
+        sentence.extend(["; not accepted (", error, "), gone on with -k"]);
     }
     line(text, &sentence);
 }
@@ -343,9 +341,7 @@ fn dns(text: &mut String, document: &Document) {
             DnsOutcome::Failed => "failed".into(),
         };
         if let Some(detail) = &query.detail {
-            // Writing to a string does not fail.
-            let written = write!(answer, " ({detail})");
-            debug_assert!(written.is_ok());
+            answer.extend([" (", detail, ")"]);
         }
         line(
             text,

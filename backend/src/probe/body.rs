@@ -99,7 +99,11 @@ impl Content {
             (Coding::Identity, _) => facts.decoded_bytes = Some(self.encoded_bytes),
             (coding, Some(kept)) => match decoded_bytes(coding, &kept, self.limit) {
                 Ok(bytes) => facts.decoded_bytes = Some(bytes),
-                Err(error) if error.get_ref().is_some_and(|inner| inner.is::<LimitReached>()) => {
+                Err(error)
+                    if error
+                        .get_ref()
+                        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<LimitReached>) =>
+                {
                     return Err(too_large(self.limit, " when decoded"));
                 }
                 Err(error) => facts

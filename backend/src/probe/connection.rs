@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rustls::AlertDescription;
 use shared::{Failure, FailureKind, FailurePhase, Mark, Nanos, Protocol, RttSource};
+use tokio::io::BufReader;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -23,6 +24,9 @@ use super::net::tcp::StampedTcp;
 use super::net::tcp_info::TcpInfoReader;
 use super::target::Target;
 use super::tls::{self, Trust, Verdict, VerdictSlot};
+
+/// Bytes that one read of a TCP socket may bring.
+const READ_BYTES: usize = 64 << 10;
 
 /// What an exchange works with.
 pub(crate) struct Exchange<'a> {
@@ -66,9 +70,9 @@ pub(crate) struct Connection {
 }
 
 enum Http {
-    H1(H1Connection, TcpInfoReader),
-    H2(H2Connection, TcpInfoReader),
-    H3(H3Connection),
+    H1(Box<H1Connection>, TcpInfoReader),
+    H2(Box<H2Connection>, TcpInfoReader),
+    H3(Box<H3Connection>),
 }
 
 /// What was agreed in the handshake, told with every exchange on the connection.
@@ -101,7 +105,7 @@ impl Connection {
             Protocol::H1 | Protocol::H2 => open_tcp(opening, protocol, exchange, &log).await?,
             Protocol::H3 => {
                 let (connection, agreed) = H3Connection::open(opening, exchange, &log).await?;
-                (Http::H3(connection), agreed)
+                (Http::H3(Box::new(connection)), agreed)
             }
         };
         Ok(Self {
@@ -160,14 +164,11 @@ async fn open_tcp(
     log: &SharedLog,
 ) -> Result<(Http, Agreed), Failure> {
     // Made before the SYN: keys and configuration are our work, not the network's.
-    let tls = match opening.target.tls {
-        true => Some(
-            opening
-                .trust
-                .config(protocol, opening.insecure)
-                .map_err(|error| tls_failure(&error, None))?,
-        ),
-        false => None,
+    let tls = if opening.target.tls {
+        let config = opening.trust.config(protocol, opening.insecure);
+        Some(config.map_err(|error| tls_failure(&error, None))?)
+    } else {
+        None
     };
     let recorder = &mut exchange.recorder;
     let dialled = opening
@@ -181,45 +182,38 @@ async fn open_tcp(
         .await?;
     recorder.mark(Mark::TcpEstablished, dialled.established);
     let info = dialled.stream.info();
-    let (stream, agreed): (Box<dyn ByteStream>, _) = match tls {
-        Some((config, slot)) => {
-            let handshake = handshake(
-                dialled.stream,
-                config,
-                &slot,
-                opening.target,
-                protocol,
-                exchange,
-                log,
-            );
-            let (stream, agreed) = handshake.await?;
-            (Box::new(stream), agreed)
-        }
-        None => {
-            let agreed = Agreed {
-                http_version: Some(Protocol::H1.alpn().into()),
-                ..Agreed::default()
-            };
-            (Box::new(dialled.stream), agreed)
-        }
+    // TLS reads in pieces of 4 kB: one system call fetches many of them.
+    let socket = BufReader::with_capacity(READ_BYTES, dialled.stream);
+    let (stream, agreed): (Box<dyn ByteStream>, _) = if let Some((config, slot)) = tls {
+        let handshake = handshake(socket, config, &slot, opening.target, protocol, exchange, log);
+        let (stream, agreed) = handshake.await?;
+        (Box::new(stream), agreed)
+    } else {
+        let agreed = Agreed {
+            http_version: Some(Protocol::H1.alpn().into()),
+            ..Agreed::default()
+        };
+        (Box::new(socket), agreed)
     };
     let http = if protocol == Protocol::H2 {
-        Http::H2(H2Connection::new(stream, log.clone()).await?, info)
+        let connection = H2Connection::new(stream, log.clone()).await?;
+        Http::H2(Box::new(connection), info)
     } else {
-        Http::H1(H1Connection::new(stream, log.clone()).await?, info)
+        let connection = H1Connection::new(stream, log.clone()).await?;
+        Http::H1(Box::new(connection), info)
     };
     Ok((http, agreed))
 }
 
 async fn handshake(
-    stream: StampedTcp,
+    stream: BufReader<StampedTcp>,
     config: rustls::ClientConfig,
     slot: &VerdictSlot,
     target: &Target,
     protocol: Protocol,
     exchange: &mut Exchange<'_>,
     log: &SharedLog,
-) -> Result<(TlsStream<StampedTcp>, Agreed), Failure> {
+) -> Result<(TlsStream<BufReader<StampedTcp>>, Agreed), Failure> {
     let limit = exchange.deadline.limit(limits::HANDSHAKE);
     let connecting = TlsConnector::from(Arc::new(config)).connect(target.server_name.clone(), stream);
     let connected = timeout(limit, connecting).await;

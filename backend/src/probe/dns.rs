@@ -36,7 +36,7 @@ pub(crate) enum Dns {
         why: &'static str,
     },
     /// A resolver is asked.
-    Ask(Asker),
+    Ask(Box<Asker>),
     /// There is no resolver to ask.
     Unavailable(String),
 }
@@ -85,7 +85,7 @@ impl Dns {
             return skip(listed, "the hosts file has the address");
         }
         match Asker::new(fqdn, name, resolver) {
-            Ok(asker) => Self::Ask(asker),
+            Ok(asker) => Self::Ask(Box::new(asker)),
             Err(error) => Self::Unavailable(format!("no resolver: {error}")),
         }
     }

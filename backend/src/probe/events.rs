@@ -66,6 +66,8 @@ pub(crate) struct EventLog {
     pub(crate) refused: Option<Stamp>,
     /// The datagrams of a QUIC handshake.
     pub(crate) handshake: HandshakeDatagrams,
+    /// The driver wants to see what each datagram brings before the next one is read.
+    pub(crate) step: bool,
 }
 
 impl EventLog {

@@ -29,8 +29,8 @@ pub fn check(address: IpAddr) -> Result<(), Forbidden> {
 
 /// IPv4 ranges that are not public unicast (IANA's special-purpose registry, RFC 6890), most specific first.
 const IPV4: [(Ipv4Addr, u32, &str); 19] = [
-    (Ipv4Addr::new(0, 0, 0, 0), 32, "the unspecified address"),
-    (Ipv4Addr::new(0, 0, 0, 0), 8, "an address of this network"),
+    (Ipv4Addr::UNSPECIFIED, 32, "the unspecified address"),
+    (Ipv4Addr::UNSPECIFIED, 8, "an address of this network"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "a private address"),
     (Ipv4Addr::new(100, 64, 0, 0), 10, "a shared (CGNAT) address"),
     // Metadata service of a cloud that is not link-local.
@@ -59,7 +59,7 @@ const IPV4: [(Ipv4Addr, u32, &str); 19] = [
     (Ipv4Addr::new(198, 51, 100, 0), 24, "a documentation address"),
     (Ipv4Addr::new(203, 0, 113, 0), 24, "a documentation address"),
     (Ipv4Addr::new(224, 0, 0, 0), 4, "a multicast address"),
-    (Ipv4Addr::new(255, 255, 255, 255), 32, "the broadcast address"),
+    (Ipv4Addr::BROADCAST, 32, "the broadcast address"),
     (Ipv4Addr::new(240, 0, 0, 0), 4, "a reserved address"),
 ];
 
@@ -146,17 +146,15 @@ fn ipv6_kind(address: Ipv6Addr) -> Option<&'static str> {
 
 /// The IPv4 address that a translator or tunnel would send the datagrams to.
 fn embedded_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    let [a, b, c, d, e, f, g, h] = address.segments();
     let ipv4 = |high: u16, low: u16| Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
-    match (a, b, c, d, e, f) {
-        // IPv4-mapped, IPv4-compatible, IPv4-translated (RFC 4291, RFC 2765) and NAT64 (RFC 6052).
-        (0, 0, 0, 0, 0, 0xffff | 0) | (0, 0, 0, 0, 0xffff, 0) | (0x64, 0xff9b, 0, 0, 0, 0) => {
-            Some(ipv4(g, h))
-        }
-        // 6to4 (RFC 3056).
-        (0x2002, high, low, ..) => Some(ipv4(high, low)),
+    match address.segments() {
+        // IPv4-mapped, IPv4-compatible and IPv4-translated (RFC 4291, RFC 2765), NAT64 (RFC 6052), and 6to4 (RFC 3056).
+        [0, 0, 0, 0, 0, 0xffff | 0, high, low]
+        | [0, 0, 0, 0, 0xffff, 0, high, low]
+        | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0x2002, high, low, ..] => Some(ipv4(high, low)),
         // Teredo (RFC 4380): the client's address, inverted.
-        (0x2001, 0, ..) => Some(ipv4(!g, !h)),
+        [0x2001, 0, .., high, low] => Some(ipv4(!high, !low)),
         _ => None,
     }
 }

@@ -12,7 +12,7 @@ use hyper::client::conn::http1;
 use hyper::ext::on_informational;
 use hyper_util::rt::TokioIo;
 use shared::{Failure, FailureKind, FailurePhase, Mark, Protocol};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::time::timeout;
 
 use super::body::Content;
@@ -24,8 +24,8 @@ use super::net::tap::{Observer, PlainTap};
 use super::observe::h1::H1Message;
 
 /// Boxed, so that the connection has one type with and without TLS.
-pub(crate) trait ByteStream: AsyncRead + AsyncWrite + Unpin + Send {}
-impl<S: AsyncRead + AsyncWrite + Unpin + Send> ByteStream for S {}
+pub(crate) trait ByteStream: AsyncBufRead + AsyncWrite + Unpin + Send {}
+impl<S: AsyncBufRead + AsyncWrite + Unpin + Send> ByteStream for S {}
 
 type Tapped = TokioIo<PlainTap<Box<dyn ByteStream>, H1Message>>;
 
@@ -183,9 +183,7 @@ fn classify(error: &hyper::Error, phase: FailurePhase) -> Failure {
     let in_body = phase == FailurePhase::Download;
     let kind = if error.is_parse_too_large() {
         FailureKind::HeadersTooLarge
-    } else if error.is_parse() {
-        FailureKind::H1Protocol
-    } else if io.is_some_and(|io| io.kind() == io::ErrorKind::InvalidData) && !in_body {
+    } else if error.is_parse() || (!in_body && io.is_some_and(|io| io.kind() == io::ErrorKind::InvalidData)) {
         FailureKind::H1Protocol
     } else if in_body {
         FailureKind::BodyTruncated

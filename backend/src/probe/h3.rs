@@ -83,7 +83,9 @@ impl H3Connection {
             let mut stream = sender.send_request(request).await?;
             stream.finish().await?;
             // Nothing has left yet: QUIC's task sends when this one waits.
-            log.lock().begin();
+            let mut log = log.lock();
+            log.begin();
+            log.step = true;
             Ok(stream)
         };
         let mut stream = timeout(exchange.deadline.remaining(), drive(driver, send))
@@ -218,6 +220,8 @@ async fn read(
         };
         if !piece.is_empty() {
             first_byte.get_or_insert_with(|| latest(log));
+            // From here on only the end is asked for, and the rate counts.
+            log.lock().step = false;
         }
         content.push(piece)?;
     }

@@ -22,6 +22,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rustls::pki_types::CertificateDer;
+use shared::Plan;
 use thiserror::Error;
 
 pub use self::prober::{Pinned, ProbedConnection, Prober};
@@ -35,6 +36,18 @@ pub struct ProbeSettings {
     pub extra_roots: Arc<Vec<CertificateDer<'static>>>,
     /// The DNS resolver to ask instead of the system's.
     pub resolver: Option<SocketAddr>,
+}
+
+/// Checks what can be known of a plan without carrying it out: its limits, its URL and its request fields.
+///
+/// # Errors
+/// The field at fault.
+pub fn check_plan(plan: &Plan) -> Result<(), Fault> {
+    plan.validate().map_err(|error| Fault {
+        field: error.field,
+        message: error.message,
+    })?;
+    target::Target::parse(plan).map(drop)
 }
 
 /// A plan that cannot be carried out.

@@ -54,6 +54,7 @@ impl QuicConnection {
             .connect_with(config, opening.address, &opening.target.tls_name())
             .map_err(|error| internal(&error))?;
 
+        log.lock().step = true;
         let outcome = establish(connecting, exchange, log).await;
         let recorder = &mut exchange.recorder;
         {

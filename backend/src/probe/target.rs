@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(target("https://[::1]:4433/").tls_name(), "::1");
         assert_eq!(
             target("https://0x7f.1/").host,
-            Host::Ipv4(std::net::Ipv4Addr::LOCALHOST)
+            Host::<String>::Ipv4(std::net::Ipv4Addr::LOCALHOST)
         );
     }
 

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::host::HostWatch;
 use crate::probe::net::clock;
-use crate::probe::{Fault, ProbeSettings, ProbedConnection, Prober};
+use crate::probe::{Fault, ProbeSettings, ProbedConnection, Prober, check_plan};
 
 /// The step of the probe's clock.
 const CLOCK_STEP: Nanos = Nanos(1);
@@ -55,10 +55,7 @@ pub async fn execute(
     on_event: &mut (dyn FnMut(RunEvent) + Send),
     cancel: &CancellationToken,
 ) -> Result<Document, RunError> {
-    plan.validate().map_err(|error| Fault {
-        field: error.field,
-        message: error.message,
-    })?;
+    check_plan(&plan)?;
     let created = clock::utc_rfc3339();
     let prober = Prober::new(&plan, settings)?;
     let pinned = cancel

@@ -1,11 +1,14 @@
-//! QUIC streams as the h3 crate wants them, without the panic of h3-quinn 0.0.10: it takes its stream away while a read
-//! is pending and then insists on having it, which a malformed response can bring about (h3 issue 330).
+//! QUIC streams as the h3 crate wants them, without two faults of h3 0.0.8 and h3-quinn 0.0.10: a stream is taken away
+//! while a read is pending and then insisted on, a panic that a malformed response can bring about (h3 issue 330); and
+//! an empty DATA frame is taken for the end of the body.
 
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use h3::error::Code;
 use h3::quic::{self, ConnectionErrorIncoming, SendStream as _, StreamErrorIncoming, StreamId, WriteBuf};
+
+use crate::probe::observe::h3::FrameFilter;
 
 /// A connection whose request streams can be stopped at any time.
 pub(crate) struct QuicConnection(h3_quinn::Connection);
@@ -31,6 +34,7 @@ pub(crate) struct RequestStream {
     inner: h3_quinn::BidiStream<Bytes>,
     id: StreamId,
     reading: bool,
+    frames: FrameFilter,
 }
 
 impl RequestStream {
@@ -39,6 +43,7 @@ impl RequestStream {
             id: inner.send_id(),
             inner,
             reading: false,
+            frames: FrameFilter::default(),
         }
     }
 }
@@ -107,9 +112,18 @@ impl quic::RecvStream for RequestStream {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Result<Option<Self::Buf>, StreamErrorIncoming>> {
-        let polled = self.inner.poll_data(context);
-        self.reading = polled.is_pending();
-        polled
+        loop {
+            if let Some(piece) = self.frames.pop() {
+                return Poll::Ready(Ok(Some(piece)));
+            }
+            let polled = self.inner.poll_data(context);
+            self.reading = polled.is_pending();
+            let Some(piece) = ready!(polled)? else {
+                self.frames.end();
+                return Poll::Ready(Ok(self.frames.pop()));
+            };
+            self.frames.push(piece);
+        }
     }
 
     fn stop_sending(&mut self, error_code: u64) {

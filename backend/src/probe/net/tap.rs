@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
 
 use super::clock;
 use crate::probe::events::{SharedLog, Stamp};
@@ -52,20 +52,30 @@ impl<S, O> PlainTap<S, O> {
     }
 }
 
-impl<S: AsyncRead + Unpin, O: Plaintext> AsyncRead for PlainTap<S, O> {
+/// Hands on one piece of what is buffered below at a time: a TLS record, or a socket read. Asked for a whole buffer, TLS
+/// would read on until the socket is empty, and all of it would have the stamp of the last read.
+impl<S: AsyncBufRead + Unpin, O: Plaintext> AsyncRead for PlainTap<S, O> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
-        let read = buffer.filled().get(before..).unwrap_or_default();
+        let Self {
+            stream,
+            log,
+            observer,
+        } = &mut *self;
+        let mut stream = Pin::new(stream);
+        let available = ready!(stream.as_mut().poll_fill_buf(context))?;
+        let length = available.len().min(buffer.remaining());
+        let piece = available.get(..length).unwrap_or_default();
         // Plaintext comes out of TLS in the read that completes its record, or later from what that read left over.
-        let stamp = self.log.lock().received.last;
-        self.observer
+        let stamp = log.lock().received.last;
+        observer
             .lock()
-            .on_received(read, stamp.unwrap_or_else(|| Stamp::task(clock::now())));
+            .on_received(piece, stamp.unwrap_or_else(|| Stamp::task(clock::now())));
+        buffer.put_slice(piece);
+        stream.consume(length);
         Poll::Ready(Ok(()))
     }
 }

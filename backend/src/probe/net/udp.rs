@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use quinn::udp::{RecvMeta, Transmit, UdpSocketState};
@@ -18,12 +18,15 @@ use crate::probe::events::{SharedLog, Stamp};
 /// A socket for one QUIC connection to one peer.
 ///
 /// Segmentation offload is off in both directions, so that one datagram has one stamp.
-#[derive(Debug)]
 pub(crate) struct StampedUdp {
     socket: UdpSocket,
     state: UdpSocketState,
     log: SharedLog,
+    pause: Mutex<Option<Pause>>,
 }
+
+/// Lets every other task run before it completes.
+type Pause = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl StampedUdp {
     /// A socket that can reach `peer`. On Linux it is connected, since a connected socket is told of ICMP errors; other
@@ -38,7 +41,25 @@ impl StampedUdp {
             socket.connect(peer)?;
         }
         let socket = UdpSocket::from_std(socket)?;
-        Ok(Self { socket, state, log })
+        Ok(Self {
+            socket,
+            state,
+            log,
+            pause: Mutex::default(),
+        })
+    }
+
+    fn pause(&self) -> MutexGuard<'_, Option<Pause>> {
+        self.pause.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn poll_pause(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut pause = self.pause();
+        if let Some(pending) = pause.as_mut() {
+            ready!(pending.as_mut().poll(context));
+            *pause = None;
+        }
+        Poll::Ready(())
     }
 
     /// A refusal is noted for the driver and hidden from QUIC, which could only lose its endpoint over it.
@@ -48,6 +69,14 @@ impl StampedUdp {
             self.log.refuse(Stamp::syscall(clock::now()));
         }
         refused
+    }
+}
+
+impl fmt::Debug for StampedUdp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StampedUdp")
+            .field("socket", &self.socket)
+            .finish_non_exhaustive()
     }
 }
 
@@ -83,6 +112,12 @@ impl AsyncUdpSocket for StampedUdp {
         buffers: &mut [IoSliceMut<'_>],
         metas: &mut [RecvMeta],
     ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_pause(context));
+        let step = self.log.lock().step;
+        // A datagram alone, and then a pause in which QUIC and the driver see what it brings: else the driver would find
+        // the stamp of a later one.
+        let at_once = if step { 1 } else { buffers.len().min(metas.len()) };
+        let (buffers, metas) = (&mut buffers[..at_once], &mut metas[..at_once]);
         loop {
             ready!(self.socket.poll_recv_ready(context))?;
             let received = self.socket.try_io(Interest::READABLE, || {
@@ -94,6 +129,9 @@ impl AsyncUdpSocket for StampedUdp {
                     let mut log = self.log.lock();
                     for (buffer, meta) in buffers.iter().zip(metas.iter()).take(count) {
                         log.on_datagram_received(buffer.get(..meta.len).unwrap_or_default(), stamp);
+                    }
+                    if step {
+                        *self.pause() = Some(Box::pin(tokio::task::yield_now()));
                     }
                     return Poll::Ready(Ok(count));
                 }

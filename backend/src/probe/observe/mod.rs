@@ -2,6 +2,7 @@
 
 pub(crate) mod h1;
 pub(crate) mod h2;
+pub(crate) mod h3;
 pub(crate) mod quic;
 
 use super::events::Stamp;
