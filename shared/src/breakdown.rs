@@ -294,3 +294,197 @@ fn server(phases: &BTreeMap<Phase, PhaseValue>, circumstances: &Circumstances<'_
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::{option, prelude::*};
+
+    use super::*;
+    use crate::document::arbitrary;
+
+    const MS: u64 = 1_000_000;
+
+    fn circumstances(protocol: Protocol, connection: ConnectionUse) -> Circumstances<'static> {
+        Circumstances {
+            protocol: Some(protocol),
+            tls: true,
+            connection,
+            hidden: None,
+            dns_skipped: None,
+            failed: None,
+            clock_step: Nanos(1),
+            min_rtt: Some(Nanos(10 * MS)),
+        }
+    }
+
+    fn marks(millis: &[(Mark, u64)]) -> Marks {
+        millis.iter().map(|(mark, at)| (*mark, Nanos(at * MS))).collect()
+    }
+
+    fn cold() -> Vec<(Mark, u64)> {
+        vec![
+            (Mark::Start, 0),
+            (Mark::DnsStart, 1),
+            (Mark::DnsEnd, 4),
+            (Mark::ConnectStart, 5),
+            (Mark::TcpEstablished, 15),
+            (Mark::HandshakeDone, 27),
+            (Mark::RequestSent, 28),
+            (Mark::Headers, 48),
+            (Mark::End, 60),
+        ]
+    }
+
+    fn quality(breakdown: &Breakdown, phase: Phase) -> Quality {
+        breakdown.phases[&phase].quality
+    }
+
+    #[test]
+    fn a_cold_exchange_over_tcp() {
+        let breakdown = breakdown(&marks(&cold()), &circumstances(Protocol::H2, ConnectionUse::New));
+        for (phase, millis, rtts) in [
+            (Phase::Dns, 3, None),
+            (Phase::Tcp, 10, Some(1.0)),
+            (Phase::Tls, 12, Some(1.2)),
+            (Phase::Setup, 22, Some(2.2)),
+            (Phase::Send, 1, None),
+            (Phase::Wait, 20, Some(2.0)),
+            (Phase::Server, 10, None),
+            (Phase::Download, 12, Some(1.2)),
+            (Phase::Ttfb, 48, Some(4.8)),
+            (Phase::Total, 60, Some(6.0)),
+        ] {
+            let value = &breakdown.phases[&phase];
+            assert_eq!(
+                (value.ns, value.rtts),
+                (Some(Nanos(millis * MS)), rtts),
+                "{phase:?}"
+            );
+        }
+        assert_eq!(quality(&breakdown, Phase::Quic), Quality::NotApplicable);
+        assert_eq!(quality(&breakdown, Phase::Server), Quality::Derived);
+        let gaps: Vec<_> = breakdown
+            .gaps
+            .iter()
+            .map(|gap| (gap.after, gap.before, gap.ns.0 / MS))
+            .collect();
+        assert_eq!(
+            gaps,
+            [
+                (Mark::Start, Mark::DnsStart, 1),
+                (Mark::DnsEnd, Mark::ConnectStart, 1)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_warm_exchange_has_no_setup_and_sends_from_the_start() {
+        let warm = marks(&[
+            (Mark::Start, 0),
+            (Mark::RequestSent, 1),
+            (Mark::Headers, 21),
+            (Mark::End, 22),
+        ]);
+        let breakdown = breakdown(&warm, &circumstances(Protocol::H3, ConnectionUse::Reused));
+        for phase in [Phase::Dns, Phase::Tcp, Phase::Tls, Phase::Quic, Phase::Setup] {
+            assert_eq!(quality(&breakdown, phase), Quality::Reused);
+        }
+        assert_eq!(breakdown.phases[&Phase::Send].ns, Some(Nanos(MS)));
+        assert_eq!(breakdown.gaps, []);
+    }
+
+    #[test]
+    fn early_data_overlaps_and_is_no_contradiction() {
+        let mut early = marks(&cold());
+        early.set(Mark::RequestSent, Nanos(6 * MS));
+        let breakdown = breakdown(&early, &circumstances(Protocol::H3, ConnectionUse::New));
+        assert_eq!(quality(&breakdown, Phase::Send), Quality::Overlapping);
+        assert_eq!(quality(&breakdown, Phase::Wait), Quality::Overlapping);
+        assert_eq!(quality(&breakdown, Phase::Server), Quality::Overlapping);
+        assert_eq!(breakdown.phases[&Phase::Setup].ns, Some(Nanos(22 * MS)));
+        assert_eq!(breakdown.phases[&Phase::Download].ns, Some(Nanos(12 * MS)));
+    }
+
+    #[test]
+    fn a_failure_keeps_what_was_measured_before_it() {
+        let mut failed = marks(&cold());
+        failed.clear(Mark::Headers);
+        failed.clear(Mark::End);
+        let circumstances = Circumstances {
+            failed: Some("no response header section in time"),
+            ..circumstances(Protocol::H1, ConnectionUse::New)
+        };
+        let breakdown = breakdown(&failed, &circumstances);
+        assert_eq!(quality(&breakdown, Phase::Setup), Quality::Measured);
+        let wait = &breakdown.phases[&Phase::Wait];
+        assert_eq!(
+            wait.why.as_deref(),
+            Some("ended before headers: no response header section in time")
+        );
+        assert_eq!(breakdown.gaps, [], "without a total there is nothing to tile");
+    }
+
+    #[test]
+    fn parts_of_a_contradictory_setup_are_not_shown_as_measured() {
+        let mut wrong = marks(&cold());
+        wrong.set(Mark::TcpEstablished, Nanos(2 * MS));
+        let split = breakdown(&wrong, &circumstances(Protocol::H2, ConnectionUse::New));
+        assert_eq!(quality(&split, Phase::Tcp), Quality::Inconsistent);
+        assert_eq!(quality(&split, Phase::Tls), Quality::Inconsistent);
+        assert_eq!(quality(&split, Phase::Setup), Quality::Measured);
+
+        let mut early = marks(&cold());
+        early.set(Mark::ConnectStart, Nanos(2 * MS));
+        let overlap = breakdown(&early, &circumstances(Protocol::H2, ConnectionUse::New));
+        for phase in [Phase::Tcp, Phase::Tls, Phase::Setup] {
+            assert_eq!(quality(&overlap, phase), Quality::Inconsistent);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn phases_and_gaps_add_up_and_every_absence_has_its_reason(
+            marks in arbitrary::marks(),
+            protocol in arbitrary::protocol(),
+            connection in arbitrary::connection(),
+            tls in any::<bool>(),
+            hidden in option::weighted(0.1, Just("hidden")),
+            dns_skipped in option::of(Just("no name")),
+            failed in option::of(Just("it failed")),
+            clock_step in 0_u64..10,
+            min_rtt in option::of(0_u64..1 << 40),
+        ) {
+            let circumstances = Circumstances {
+                protocol, tls, connection, hidden, dns_skipped, failed,
+                clock_step: Nanos(clock_step),
+                min_rtt: min_rtt.map(Nanos),
+            };
+            let breakdown = breakdown(&marks, &circumstances);
+            prop_assert_eq!(breakdown.phases.len(), Phase::ALL.len());
+            for (phase, value) in &breakdown.phases {
+                prop_assert!(value.is_coherent(), "{:?}: {:?}", phase, value);
+                prop_assert!(value.rtts.is_none_or(|rtts| rtts.is_finite() && rtts >= 0.0));
+            }
+            let ns = |phase: Phase| breakdown.phases[&phase].ns;
+            prop_assert!(breakdown.gaps.iter().all(|gap| gap.ns > Nanos::ZERO));
+            let gaps: u64 = breakdown.gaps.iter().map(|gap| gap.ns.0).sum();
+            let tiles: u64 = Phase::TILES.into_iter().filter_map(ns).map(|ns| ns.0).sum();
+            match ns(Phase::Total) {
+                Some(total) => prop_assert_eq!(tiles + gaps, total.0),
+                None => prop_assert_eq!(gaps, 0),
+            }
+            if let Some((tcp, tls)) = ns(Phase::Tcp).zip(ns(Phase::Tls)) {
+                prop_assert_eq!(Some(tcp.plus(tls)), ns(Phase::Setup));
+            }
+            if let Some((part, whole)) = ns(Phase::Ttfb).zip(ns(Phase::Total)) {
+                prop_assert!(part <= whole);
+            }
+            for phase in [Phase::Quic, Phase::Server] {
+                let whole = if phase == Phase::Quic { Phase::Setup } else { Phase::Wait };
+                prop_assert!(ns(phase).is_none_or(|part| Some(part) <= ns(whole)), "{:?}", phase);
+            }
+        }
+    }
+}

@@ -1,8 +1,11 @@
 //! The result document, `schema: 1`: self-describing, immutable once finished, and enough to recompute every figure.
 
+#[cfg(test)]
+pub(crate) mod arbitrary;
 mod check;
 #[cfg(test)]
 pub(crate) mod example;
+pub mod link;
 mod recompute;
 pub mod redact;
 

@@ -181,6 +181,25 @@ mod tests {
         );
     }
 
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn a_document_read_from_its_json_is_the_same(document in crate::document::arbitrary::document()) {
+            let json = serde_json::to_string(&document).unwrap();
+            let read: Document = serde_json::from_str(&json).unwrap();
+            proptest::prop_assert_eq!(&read, &document);
+            proptest::prop_assert_eq!(read.check(), Ok(()));
+        }
+
+        #[test]
+        fn a_sample_read_from_its_json_is_the_same(mut sample in crate::document::arbitrary::sample()) {
+            sample.recompute(Some(Protocol::H2), Nanos(1));
+            let json = serde_json::to_string(&sample).unwrap();
+            proptest::prop_assert_eq!(serde_json::from_str::<Sample>(&json).unwrap(), sample);
+        }
+    }
+
     #[test]
     fn the_browser_side_is_replaced_and_read_with_its_own_clock() {
         let mut document = example::document();
