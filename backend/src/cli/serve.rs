@@ -26,7 +26,7 @@ use crate::store::{Limits, MemoryStore, Results, ResultsError, SqliteStore, Stor
 const PAGE_PORT: u16 = 8080;
 const ORIGIN_PORT: u16 = 8443;
 /// How often results that have expired are removed.
-const SWEEP_INTERVAL: Duration = Duration::from_secs(10 * 60);
+const SWEEP_INTERVAL: Duration = Duration::from_mins(10);
 /// How often another port is tried when the system's choice for TCP is taken for UDP.
 const PORT_ATTEMPTS: u32 = 16;
 
@@ -391,7 +391,7 @@ async fn sweep(app: Arc<App>, ending: CancellationToken) {
             Ok(0) => {}
             Ok(removed) => tracing::info!(removed, "expired results were removed"),
             Err(ResultsError::Store(error)) => {
-                tracing::error!(%error, "expired results could not be removed")
+                tracing::error!(%error, "expired results could not be removed");
             }
             Err(error) => tracing::error!(%error, "sweeping failed"),
         }

@@ -11,6 +11,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::parameters::{Coding, Content};
+use crate::probe::net::clock;
 
 /// Length of the repeated block, in bytes. Longer than the windows of both codings (32 KiB and 512 KiB), so that noise stays
 /// incompressible when it repeats.
@@ -25,7 +26,7 @@ const GZIP_LEVEL: Compression = Compression::new(6);
 /// How many bytes of compressed bodies are kept.
 const MOST_KEPT_BYTES: usize = 32 << 20;
 /// Longest time a body may take to be taken off our hands.
-const LONGEST_BODY: Duration = Duration::from_secs(120);
+const LONGEST_BODY: Duration = Duration::from_mins(2);
 
 static TEXT: LazyLock<Bytes> = LazyLock::new(text);
 static NOISE: LazyLock<Bytes> = LazyLock::new(noise);
@@ -59,6 +60,12 @@ impl Coded {
     }
 }
 
+/// Makes what bodies are cut from, so that no request waits for it.
+pub(super) fn prepare() {
+    LazyLock::force(&TEXT);
+    LazyLock::force(&NOISE);
+}
+
 /// `length` bytes of `content`, made while they are sent.
 pub(super) fn streamed(content: Content, length: u64, stall: Duration) -> Body {
     body(length, stall, move |at, most| piece(content, at, most))
@@ -78,12 +85,12 @@ pub(super) fn whole(bytes: Bytes, stall: Duration) -> Body {
 /// A body that is cut into pieces by `piece(at, most)` and stalls in its middle.
 fn body(length: u64, stall: Duration, piece: impl Fn(u64, usize) -> Bytes + Send + 'static) -> Body {
     let middle = if stall.is_zero() { length } else { length / 2 };
-    let deadline = tokio::time::Instant::now() + LONGEST_BODY;
+    let deadline = clock::now().plus(clock::nanos(LONGEST_BODY));
     let stream = futures_util::stream::unfold((0, piece), move |(at, piece)| async move {
         if at >= length {
             return None;
         }
-        if tokio::time::Instant::now() > deadline {
+        if clock::now() > deadline {
             return Some((Err(io::Error::from(io::ErrorKind::TimedOut)), (length, piece)));
         }
         if at == middle {

@@ -85,14 +85,14 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// Reads a query. A parameter whose name begins with `_` is ignored: it makes a URL unique.
+    /// Reads a query. `roundtrip`, and a parameter whose name begins with `_`, are ignored: they make a URL unique.
     ///
     /// # Errors
     /// The first parameter that is not understood.
     pub(super) fn parse(query: &str) -> Result<Self, ParameterError> {
         let mut parameters = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            if !name.starts_with('_') {
+            if name != "roundtrip" && !name.starts_with('_') {
                 parameters.set(&name, &value).map_err(|allowed| ParameterError {
                     name: name.into_owned(),
                     allowed,
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn every_parameter_is_understood() {
         let query = "delay=25ms&body-delay=1.5s&bytes=100k&content=random&encoding=br&server-timing=db;dur=3&\
-                     status=302&location=/t%3Fx&_=7";
+                     status=302&location=/t%3Fx&_=7&roundtrip=1-2";
         let expected = Parameters {
             delay: Duration::from_millis(25),
             body_delay: Duration::from_millis(1500),

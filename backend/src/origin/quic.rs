@@ -12,7 +12,7 @@ use bytes::{Buf as _, Bytes};
 use h3::error::Code;
 use h3::server::{RequestResolver, RequestStream};
 use http::header::{CONTENT_LENGTH, DATE};
-use http::{HeaderValue, Method, Request};
+use http::{HeaderValue, Method, Request, StatusCode};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use quinn::crypto::rustls::QuicServerConfig;
@@ -190,8 +190,10 @@ async fn respond(
     is_head: bool,
 ) -> Result<(), h3::error::StreamError> {
     let (mut head, mut body) = response.into_parts();
-    // hyper adds these two for the other protocols.
-    if let Some(length) = body.size_hint().exact().filter(|length| !is_head && *length > 0) {
+    // What hyper does for the other protocols.
+    if head.status == StatusCode::NO_CONTENT {
+        head.headers.remove(CONTENT_LENGTH);
+    } else if let Some(length) = body.size_hint().exact().filter(|length| !is_head && *length > 0) {
         head.headers.entry(CONTENT_LENGTH).or_insert(length.into());
     }
     let since_1970 = Duration::from_secs(clock::unix_seconds().try_into().unwrap_or(0));
@@ -233,5 +235,151 @@ fn request_body(receive: ReceiveHalf) -> Body {
 async fn read_rest(mut receive: ReceiveHalf) {
     if let Ok(Some(_)) = receive.recv_data().await {
         tracing::debug!("an HTTP/3 request has a body that is not read");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use axum::routing::{get, post};
+    use http::HeaderMap;
+    use quinn::crypto::rustls::QuicClientConfig;
+
+    use super::*;
+    use crate::origin::certificate::Identity;
+
+    type Client = h3::client::SendRequest<h3_quinn::OpenStreams, Bytes>;
+
+    /// A served router and a client of it. The endpoint lives as long as it is held.
+    async fn serving(router: Router, ending: CancellationToken) -> (Client, Endpoint) {
+        let identity = Identity::make(clock::unix_seconds()).unwrap();
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = socket.local_addr().unwrap();
+        let server = endpoint(socket, identity.server_config(&["h3"]).unwrap()).unwrap();
+        tokio::spawn(serve(server, router, ending));
+
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(identity.self_made().unwrap().der.clone()).unwrap();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let mut tls = rustls::ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        tls.alpn_protocols = vec![b"h3".to_vec()];
+        let tls = QuicClientConfig::try_from(tls).unwrap();
+        let client = Endpoint::client((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        let config = quinn::ClientConfig::new(Arc::new(tls));
+        let connection = client
+            .connect_with(config, address, "localhost")
+            .unwrap()
+            .await
+            .unwrap();
+        let (mut driver, requests) = h3::client::new(h3_quinn::Connection::new(connection))
+            .await
+            .unwrap();
+        tokio::spawn(async move { driver.wait_idle().await });
+        (requests, client)
+    }
+
+    /// Status, header fields and body of the answer; `None` for one that broke off.
+    async fn ask(client: &mut Client, line: &str, body: &'static str) -> Option<(u16, HeaderMap, String)> {
+        let (method, path) = line.split_once(' ').unwrap();
+        let uri = format!("https://localhost{path}");
+        let request = Request::builder().method(method).uri(uri).body(()).unwrap();
+        let mut stream = client.send_request(request).await.unwrap();
+        if !body.is_empty() {
+            stream
+                .send_data(Bytes::from_static(body.as_bytes()))
+                .await
+                .unwrap();
+        }
+        stream.finish().await.unwrap();
+        let (head, ()) = stream.recv_response().await.ok()?.into_parts();
+        let mut content = Vec::new();
+        while let Some(mut data) = stream.recv_data().await.ok()? {
+            content.extend_from_slice(&data.copy_to_bytes(data.remaining()));
+        }
+        Some((
+            head.status.as_u16(),
+            head.headers,
+            String::from_utf8(content).unwrap(),
+        ))
+    }
+
+    fn router() -> Router {
+        let broken = || {
+            let pieces = [Ok(Bytes::from_static(b"half")), Err(io::Error::other("broke"))];
+            Body::from_stream(futures_util::stream::iter(pieces))
+        };
+        Router::new()
+            .route("/text", get(async || "text"))
+            .route("/none", get(async || StatusCode::NO_CONTENT))
+            .route("/long", get(async || vec![b'7'; 3 << 20]))
+            .route("/echo", post(async |body: Bytes| body))
+            .route("/broken", get(async move || broken()))
+            .route(
+                "/who",
+                get(async |request: Request<Body>| {
+                    let client = request.extensions().get::<ClientAddress>().unwrap().0.ip();
+                    format!(
+                        "{client} {:?} {}",
+                        request.version(),
+                        request.uri().authority().unwrap()
+                    )
+                }),
+            )
+    }
+
+    #[tokio::test]
+    async fn http_3_carries_what_the_router_answers() {
+        let (mut client, _endpoint) = serving(router(), CancellationToken::new()).await;
+        let (status, headers, body) = ask(&mut client, "GET /text", "").await.unwrap();
+        assert_eq!((status, body.as_str()), (200, "text"));
+        assert_eq!(headers["content-length"], "4");
+        assert!(httpdate::parse_http_date(headers["date"].to_str().unwrap()).is_ok());
+        let (_, headers, body) = ask(&mut client, "HEAD /text", "").await.unwrap();
+        assert_eq!(
+            (&headers["content-length"], body.as_str()),
+            (&HeaderValue::from_static("4"), "")
+        );
+        let (_, _, body) = ask(&mut client, "GET /long", "").await.unwrap();
+        assert_eq!(body.len(), 3 << 20);
+        let (_, _, body) = ask(&mut client, "POST /echo", "what was sent").await.unwrap();
+        assert_eq!(body, "what was sent");
+        let (status, headers, _) = ask(&mut client, "GET /none", "").await.unwrap();
+        assert!(status == 204 && !headers.contains_key("content-length"));
+        let (status, ..) = ask(&mut client, "GET /nothing", "").await.unwrap();
+        assert_eq!(status, 404);
+        let (_, _, body) = ask(&mut client, "GET /who", "").await.unwrap();
+        assert_eq!(body, "127.0.0.1 HTTP/3.0 localhost");
+    }
+
+    #[tokio::test]
+    async fn a_body_that_breaks_off_does_not_look_whole() {
+        let (mut client, _endpoint) = serving(router(), CancellationToken::new()).await;
+        assert_eq!(ask(&mut client, "GET /broken", "").await, None);
+        let (status, ..) = ask(&mut client, "GET /text", "").await.unwrap();
+        assert_eq!(status, 200, "and the connection goes on");
+    }
+
+    #[tokio::test]
+    async fn what_is_in_progress_when_the_server_ends_is_finished() {
+        let ending = CancellationToken::new();
+        let end = ending.clone();
+        let router = Router::new().route(
+            "/slow",
+            get(async move || {
+                end.cancel();
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                "finished"
+            }),
+        );
+        let (mut client, endpoint) = serving(router, ending).await;
+        let (_, _, body) = ask(&mut client, "GET /slow", "").await.unwrap();
+        assert_eq!(body, "finished");
+        drop(client);
+        endpoint.wait_idle().await;
     }
 }

@@ -30,7 +30,7 @@ const LONGEST_HANDSHAKE: Duration = Duration::from_secs(10);
 /// Longest wait for a request's header section, also between requests of one connection.
 const LONGEST_HEADERS: Duration = Duration::from_secs(30);
 /// Age at which a connection is asked to end; requests in progress are finished.
-const OLDEST_CONNECTION: Duration = Duration::from_secs(10 * 60);
+const OLDEST_CONNECTION: Duration = Duration::from_mins(10);
 /// How long requests in progress may take once the server is ending.
 const GRACE: Duration = Duration::from_secs(3);
 /// Longest header section, in bytes.
