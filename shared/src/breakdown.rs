@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Mark, Marks, Nanos, Phase, PhaseValue, Protocol, Quality};
+use crate::{Mark, Marks, Nanos, Phase, PhaseValue, Protocol, Quality, quality::round_count};
 
 /// Whether the connection was made for this exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -82,7 +82,7 @@ pub fn breakdown(marks: &Marks, circumstances: &Circumstances<'_>) -> Breakdown 
             value.rtts = value
                 .ns
                 .filter(|_| phase.counts_round_trips())
-                .map(|ns| ns.as_f64() / min_rtt.as_f64());
+                .map(|ns| round_count(ns.as_f64() / min_rtt.as_f64()));
         }
     }
     Breakdown { phases, gaps }
@@ -94,9 +94,14 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// QUIC contains TLS, whatever the circumstances say.
+    fn over_tls(&self) -> bool {
+        self.circumstances.tls || self.circumstances.protocol == Some(Protocol::H3)
+    }
+
     /// The marks a phase lies between, given the scheme and whether the connection is new.
     fn edges(&self, phase: Phase) -> (Mark, Mark) {
-        let setup_end = if self.circumstances.tls {
+        let setup_end = if self.over_tls() {
             Mark::HandshakeDone
         } else {
             Mark::TcpEstablished
@@ -172,7 +177,7 @@ impl Reader<'_> {
                 absent(Quality::NotApplicable, "TCP has no QUIC")
             }
             (Phase::Quic, None) => absent(Quality::NotObserved, "the protocol is not known"),
-            (Phase::Tls, _) if !c.tls => absent(Quality::NotApplicable, "http has no TLS"),
+            (Phase::Tls, _) if !self.over_tls() => absent(Quality::NotApplicable, "http has no TLS"),
             _ => None,
         }
     }
@@ -471,9 +476,10 @@ mod tests {
             prop_assert!(breakdown.gaps.iter().all(|gap| gap.ns > Nanos::ZERO));
             let gaps: u64 = breakdown.gaps.iter().map(|gap| gap.ns.0).sum();
             let tiles: u64 = Phase::TILES.into_iter().filter_map(ns).map(|ns| ns.0).sum();
-            match ns(Phase::Total) {
-                Some(total) => prop_assert_eq!(tiles + gaps, total.0),
-                None => prop_assert_eq!(gaps, 0),
+            if let Some(total) = ns(Phase::Total) {
+                prop_assert_eq!(tiles + gaps, total.0);
+            } else {
+                prop_assert_eq!(gaps, 0);
             }
             if let Some((tcp, tls)) = ns(Phase::Tcp).zip(ns(Phase::Tls)) {
                 prop_assert_eq!(Some(tcp.plus(tls)), ns(Phase::Setup));

@@ -108,3 +108,14 @@ impl PhaseValue {
         self.quality.has_value() == self.ns.is_some() && (self.ns.is_some() || self.why.is_some())
     }
 }
+
+/// A count of round trips to four decimals, a large one to a whole number. So few digits survive being written to JSON and
+/// read again exactly, and claim no more than a count can tell.
+pub(crate) fn round_count(count: f64) -> f64 {
+    const LARGE: f64 = 1e9;
+    if count < LARGE {
+        (count * 1e4).round() / 1e4
+    } else {
+        count.round()
+    }
+}

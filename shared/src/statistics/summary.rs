@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{ArmSummary, Nanos, Phase, PhaseSummary, Quality, Sample};
+use crate::{ArmSummary, Nanos, Phase, PhaseSummary, Quality, Sample, quality::round_count};
 
 /// What the samples of one arm have in common: counts over all of them, figures over the successful ones.
 pub fn summarise(samples: &[Sample]) -> ArmSummary {
@@ -110,7 +110,10 @@ fn median_of_counts(mut counts: Vec<f64>) -> Option<f64> {
     if counts.len() % 2 == 1 {
         return Some(upper);
     }
-    Some(f64::midpoint(*counts.get(middle.checked_sub(1)?)?, upper))
+    Some(round_count(f64::midpoint(
+        *counts.get(middle.checked_sub(1)?)?,
+        upper,
+    )))
 }
 
 #[cfg(test)]
