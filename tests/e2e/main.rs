@@ -2,6 +2,7 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::panic,
     reason = "helpers of tests: what does not hold fails the test at once, with its place"
 )]
 
@@ -10,4 +11,7 @@ mod delay_truth;
 mod failures;
 mod forbidden_addresses;
 mod forced_protocol;
+mod page;
+mod security;
+mod share;
 mod size;

@@ -39,11 +39,14 @@ impl Server {
         command
             .args(["serve", "--listen", "127.0.0.1:0"])
             .args(["--origin-listen", &format!("127.0.0.1:{port}")])
-            .arg("--database")
-            .arg(folder.path().join("results.sqlite"))
             .arg("--print-cert")
             .arg(folder.path().join("origin.pem"))
             .args(options);
+        if !options.contains(&"--no-store") {
+            command
+                .arg("--database")
+                .arg(folder.path().join("results.sqlite"));
+        }
         if ports::has_ipv6() {
             command.args(["--origin-listen", &format!("[::1]:{port}")]);
         }
