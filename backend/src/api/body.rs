@@ -13,13 +13,13 @@ use super::problem::ApiError;
 /// Longest time a body may take.
 const TIME: Duration = Duration::from_secs(30);
 
-/// The body of `request`.
+/// The body of `request`, to be called before anything else can fail: an answer to a request whose body was not read comes
+/// with a reset over HTTP/2, which clients may take for a failure of the connection.
 pub(super) async fn bytes(request: Request<Body>, limit: usize) -> Result<Vec<u8>, ApiError> {
-    if !is_json(request.headers()) {
-        return Err(ApiError::NotJson);
-    }
+    let is_json = is_json(request.headers());
     let reading = Limited::new(request.into_body(), limit).collect();
     match tokio::time::timeout(TIME, reading).await {
+        Ok(Ok(_)) if !is_json => Err(ApiError::NotJson),
         Ok(Ok(collected)) => Ok(collected.to_bytes().into()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(ApiError::TooLong(limit)),
         Ok(Err(_)) | Err(_) => Err(ApiError::BodyUnread),

@@ -35,13 +35,7 @@ pub(super) async fn guard(State(app): State<Arc<App>>, request: Request<Body>, n
 }
 
 fn check(hosts: &Hosts, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    // HTTP/2 and HTTP/3 have the authority in the URI.
-    let authority = uri
-        .authority()
-        .map(http::uri::Authority::as_str)
-        .or_else(|| text(HOST));
-    let Some(authority) = authority else {
+    let Some(authority) = authority(uri, headers) else {
         return Err(ApiError::WrongHost);
     };
     if let Hosts::Local(more) = hosts {
@@ -70,6 +64,20 @@ fn check(hosts: &Hosts, method: &Method, uri: &Uri, headers: &HeaderMap) -> Resu
         Some((_, of_page)) if matches!(hosts, Hosts::Local(_)) && is_local(host_of(of_page)) => Ok(()),
         _ => Err(ApiError::WrongOrigin),
     }
+}
+
+/// Whether a request that came over loopback was made on this machine: a reverse proxy passes on the name it is reached by,
+/// or says for whom it asks.
+pub(super) fn is_direct(uri: &Uri, headers: &HeaderMap) -> bool {
+    let forwarded = ["forwarded", "x-forwarded-for", "via"];
+    let local = authority(uri, headers).is_some_and(|authority| is_local(host_of(authority)));
+    local && !forwarded.iter().any(|name| headers.contains_key(*name))
+}
+
+/// HTTP/2 and HTTP/3 have the authority in the URI, HTTP/1.1 in a field.
+fn authority<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
+    let field = || headers.get(HOST)?.to_str().ok();
+    uri.authority().map(http::uri::Authority::as_str).or_else(field)
 }
 
 /// The host of `host:port`, brackets included.
@@ -125,6 +133,22 @@ mod tests {
         }
         assert_eq!(verdict(&local, Method::GET, &[]), "host");
         assert_eq!(verdict(&Hosts::Any, Method::GET, &[("host", "a.example")]), "ok");
+    }
+
+    #[test]
+    fn what_a_reverse_proxy_passes_on_is_not_of_this_machine() {
+        let direct = |fields: &[(&'static str, &str)]| {
+            let fields = fields
+                .iter()
+                .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+            is_direct(&Uri::from_static("/"), &fields.collect::<HeaderMap>())
+        };
+        assert!(direct(&[("host", "localhost:8080")]));
+        assert!(!direct(&[("host", "rt.example")]));
+        assert!(!direct(&[
+            ("host", "localhost:8080"),
+            ("x-forwarded-for", "192.0.2.1")
+        ]));
     }
 
     #[test]

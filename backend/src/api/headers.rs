@@ -3,10 +3,11 @@
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
-use http::HeaderValue;
 use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
 };
+use http::{HeaderValue, StatusCode};
 
 const DEFAULTS: [(HeaderName, &str); 4] = [
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -23,12 +24,20 @@ const DEFAULTS: [(HeaderName, &str); 4] = [
 pub(super) async fn add(request: Request, next: Next) -> Response {
     let of_result = request.uri().path().starts_with("/r/");
     let mut response = next.run(request).await;
-    let headers = response.headers_mut();
     for (name, value) in DEFAULTS {
-        headers.entry(name).or_insert(HeaderValue::from_static(value));
+        response
+            .headers_mut()
+            .entry(name)
+            .or_insert(HeaderValue::from_static(value));
+    }
+    if response.status() == StatusCode::NOT_MODIFIED {
+        // It would have to be that of the file, and says 0.
+        response.headers_mut().remove(CONTENT_LENGTH);
     }
     if of_result {
-        headers.insert("x-robots-tag", HeaderValue::from_static("noindex"));
+        response
+            .headers_mut()
+            .insert("x-robots-tag", HeaderValue::from_static("noindex"));
     }
     response
 }

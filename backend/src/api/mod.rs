@@ -157,12 +157,18 @@ async fn file(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> Resp
     }
 }
 
-async fn config(State(app): State<Arc<App>>, client: Option<Extension<ClientAddress>>) -> Json<ServerConfig> {
+async fn config(
+    State(app): State<Arc<App>>,
+    client: Option<Extension<ClientAddress>>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Json<ServerConfig> {
+    let is_loopback = client.is_some_and(|client| client.0.0.ip().to_canonical().is_loopback());
     Json(ServerConfig {
         version: env!("CARGO_PKG_VERSION").into(),
         allow_private: app.allow_private,
         origin: app.origin.clone(),
-        same_machine: client.is_some_and(|client| client.0.0.ip().to_canonical().is_loopback()),
+        same_machine: is_loopback && guard::is_direct(&uri, &headers),
         store: app.results.as_ref().map(|results| StoreConfig {
             max_document_bytes: results::DOCUMENT_BYTES as u64,
             expires_days: EXPIRY_CHOICES_DAYS.into(),

@@ -23,9 +23,10 @@ pub(super) async fn store(
     State(app): State<Arc<App>>,
     request: Request<Body>,
 ) -> Result<(StatusCode, Json<StoredResult>), ApiError> {
-    let results = results(&app)?;
-    let expires_days = expires_days(request.uri().query().unwrap_or_default())?;
+    let query = request.uri().query().unwrap_or_default().to_owned();
     let bytes = body::bytes(request, DOCUMENT_BYTES).await?;
+    let results = results(&app)?;
+    let expires_days = expires_days(&query)?;
     let document = app
         .compute(move || {
             // Fields that the schema does not have are dropped, and every figure is computed anew: a stored result says

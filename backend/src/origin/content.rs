@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn text_compresses_and_noise_does_not() {
         let coded = Coded::default();
-        let length = 3 << 20;
+        let length = (1 << 20) + (1 << 19);
         for coding in [Coding::Gzip, Coding::Brotli] {
             let text = coded.bytes(Content::Text, coding, length).unwrap();
             let noise = coded.bytes(Content::Random, coding, length).unwrap();

@@ -71,7 +71,11 @@ async fn open(State(origin): State<Arc<Origin>>, request: Request, next: Next) -
     } else {
         next.run(request).await
     };
+    let is_unchanged = response.status() == StatusCode::NOT_MODIFIED;
     let headers = response.headers_mut();
+    if is_unchanged {
+        headers.remove(CONTENT_LENGTH);
+    }
     headers.insert(TIMING_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(
         SERVER,
