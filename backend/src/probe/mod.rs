@@ -16,6 +16,8 @@ mod observe;
 mod prober;
 mod quic;
 mod target;
+#[cfg(test)]
+mod tests;
 mod tls;
 
 use std::net::SocketAddr;

@@ -229,3 +229,144 @@ impl Worker<'_> {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shared::{Failure, FailureKind, Phase, Protocol};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// Answers every request of every connection.
+    async fn server() -> u16 {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let mut request = [0; 4096];
+                    while stream.read(&mut request).await.is_ok_and(|bytes| bytes > 0) {
+                        let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+                        stream.write_all(answer).await.unwrap();
+                    }
+                });
+            }
+        });
+        port
+    }
+
+    fn settings() -> ProbeSettings {
+        ProbeSettings {
+            allow_private: true,
+            ..ProbeSettings::default()
+        }
+    }
+
+    async fn plan(protocols: &[Protocol]) -> Plan {
+        let mut plan = Plan::new(format!("http://127.0.0.1:{}/", server().await));
+        plan.protocols = protocols.to_vec();
+        plan.samples = 3;
+        plan
+    }
+
+    async fn run(plan: Plan, cancel_after: usize) -> (Vec<RunEvent>, Result<Document, RunError>) {
+        let mut events = Vec::new();
+        let cancel = CancellationToken::new();
+        let stop = cancel.clone();
+        let mut on_event = |event| {
+            events.push(event);
+            if events.len() >= cancel_after {
+                stop.cancel();
+            }
+        };
+        let result = Box::pin(execute(plan, &settings(), &mut on_event, &cancel)).await;
+        (events, result)
+    }
+
+    #[tokio::test]
+    async fn as_many_samples_land_as_were_announced_and_the_document_has_them() {
+        let mut plan = plan(&[Protocol::H1, Protocol::H2]).await;
+        plan.temperatures = vec![Temperature::Cold, Temperature::Warm];
+        plan.warm_requests = 2;
+        let (events, result) = run(plan, usize::MAX).await;
+        let RunEvent::Started {
+            expected, address, ..
+        } = &events[0]
+        else {
+            panic!("began with {:?}", events[0]);
+        };
+        assert!(address.is_some());
+        assert_eq!(*expected, 18);
+        assert_eq!(events.len(), 19);
+        let document = result.unwrap();
+        assert_eq!(document.check(), Ok(()));
+        let sizes: Vec<_> = document
+            .arms
+            .iter()
+            .map(|arm| (arm.id.as_str(), arm.summary.ok, arm.summary.failed))
+            .collect();
+        assert_eq!(
+            sizes,
+            [
+                ("h1-cold", 3, 0),
+                ("h1-warm", 6, 0),
+                ("h2-cold", 0, 3),
+                ("h2-warm", 0, 6)
+            ]
+        );
+        let cold = &document.arms[0].samples[0];
+        assert!(cold.phases[&Phase::Total].ns.is_some());
+        let mut order: Vec<_> = document
+            .arms
+            .iter()
+            .flat_map(|arm| &arm.samples)
+            .map(|s| s.seq)
+            .collect();
+        order.sort_unstable();
+        assert_eq!(order, (0..18).collect::<Vec<_>>());
+    }
+
+    #[tokio::test]
+    async fn only_the_temperatures_asked_for_are_counted() {
+        let mut plan = plan(&[Protocol::H1]).await;
+        plan.temperatures = vec![Temperature::Warm];
+        plan.warm_requests = 1;
+        let (events, result) = run(plan, usize::MAX).await;
+        assert_eq!(events.len(), 1 + 3);
+        let document = result.unwrap();
+        assert_eq!(document.arms.len(), 1);
+        assert_eq!(document.arms[0].id, "h1-warm");
+    }
+
+    #[tokio::test]
+    async fn a_run_can_be_cancelled_between_samples() {
+        let (events, result) = run(plan(&[Protocol::H1]).await, 2).await;
+        assert!(matches!(result, Err(RunError::Cancelled)));
+        assert_eq!(events.len(), 2, "nothing lands after the cancellation");
+    }
+
+    #[tokio::test]
+    async fn a_name_that_cannot_be_resolved_fails_once_for_each_arm() {
+        // The host has no IPv6 address, which needs no resolver to be known.
+        let mut plan = plan(&[Protocol::H1, Protocol::H2]).await;
+        plan.family = shared::Family::Ipv6;
+        let (events, result) = run(plan, usize::MAX).await;
+        assert_eq!(events.len(), 1 + 2);
+        let document = result.unwrap();
+        assert_eq!(document.address, None);
+        let kind = |sample: &Sample| sample.failure.as_ref().map(|Failure { kind, .. }| *kind);
+        for arm in &document.arms {
+            assert_eq!(arm.samples.len(), 1);
+            assert_eq!(kind(&arm.samples[0]), Some(FailureKind::DnsNoAddress));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_plan_out_of_its_limits_names_its_field() {
+        let mut plan = plan(&[Protocol::H1]).await;
+        plan.samples = 0;
+        let (_, result) = run(plan, usize::MAX).await;
+        assert!(matches!(result, Err(RunError::Plan { field, .. }) if field == "samples"));
+    }
+}
