@@ -5,16 +5,30 @@
 //! compresses the payload (`deflate-raw`), so that this crate needs no compressor:
 //!
 //! ```
-//! # use shared::{Document, document::link};
-//! # fn share(document: &Document, deflate: impl Fn(&[u8]) -> Vec<u8>, inflate: impl Fn(&[u8]) -> Vec<u8>) -> Result<(), link::LinkError> {
-//! let encoded = link::encode(document, link::LONGEST_FRAGMENT)?;
-//! let fragment = link::fragment(&deflate(&encoded.payload)); // "#1.…", after "/r"
-//!
-//! // At the reader's; inflating must stop at link::MAX_INFLATED_BYTES.
-//! let payload = inflate(&link::compressed_from_fragment(&fragment)?);
-//! let read: Document = link::decode(&payload)?;
-//! # Ok(())
+//! # use shared::{Document, document::link::{self, LinkError, LONGEST_FRAGMENT}};
+//! # struct Browser;
+//! # impl Browser {
+//! #     fn deflate(&self, bytes: &[u8]) -> Vec<u8> { bytes.to_vec() }
+//! #     fn inflate(&self, bytes: &[u8], limit: usize) -> Vec<u8> { bytes[..bytes.len().min(limit)].to_vec() }
 //! # }
+//! /// The fragment, `#1.…`, that comes after `/r`.
+//! fn share(document: &Document, browser: &Browser) -> Result<String, LinkError> {
+//!     let mut chars = 0;
+//!     for encoded in link::encodings(document) {
+//!         let fragment = link::fragment(&browser.deflate(&encoded?.payload));
+//!         if fragment.len() <= LONGEST_FRAGMENT {
+//!             return Ok(fragment);
+//!         }
+//!         chars = fragment.len();
+//!     }
+//!     Err(LinkError::TooLong { chars, most: LONGEST_FRAGMENT })
+//! }
+//!
+//! fn open(fragment: &str, browser: &Browser) -> Result<Document, LinkError> {
+//!     let compressed = link::compressed_from_fragment(fragment)?;
+//!     // What does not inflate was cut: LinkError::Cut.
+//!     link::decode(&browser.inflate(&compressed, link::MAX_INFLATED_BYTES))
+//! }
 //! ```
 
 mod column;
@@ -57,9 +71,9 @@ pub struct Encoded {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LinkError {
     /// Too many samples.
-    #[error("the result is too large for a link: about {chars} characters, of which {most} are possible")]
+    #[error("the result is too large for a link: it would have {chars} characters, and {most} are possible")]
     TooLong {
-        /// The estimated length at the coarsest resolution.
+        /// The length at the coarsest resolution.
         chars: usize,
         /// The longest wanted.
         most: usize,
@@ -87,23 +101,12 @@ impl From<DocumentError> for LinkError {
     }
 }
 
-/// Puts a document into a payload whose fragment has at most `max_chars` characters, by an estimate on the safe side: times are
-/// rounded to the first of [`RESOLUTIONS`] at which it fits.
-///
-/// # Errors
-/// When it does not fit even with the coarsest times.
-pub fn encode(document: &Document, max_chars: usize) -> Result<Encoded, LinkError> {
-    let mut chars = 0;
-    for resolution in RESOLUTIONS {
-        let payload = encode_at(document, resolution)?;
-        chars = estimated_chars(payload.len());
-        if chars <= max_chars {
-            return Ok(Encoded { payload, resolution });
-        }
-    }
-    Err(LinkError::TooLong {
-        chars,
-        most: max_chars,
+/// The document as a payload at each of [`RESOLUTIONS`], from the finest, made as they are asked for: the caller compresses one
+/// after the other and takes the first that is short enough.
+pub fn encodings(document: &Document) -> impl Iterator<Item = Result<Encoded, LinkError>> + '_ {
+    RESOLUTIONS.into_iter().map(|resolution| {
+        let payload = encode(document, resolution)?;
+        Ok(Encoded { payload, resolution })
     })
 }
 
@@ -111,7 +114,7 @@ pub fn encode(document: &Document, max_chars: usize) -> Result<Encoded, LinkErro
 ///
 /// # Errors
 /// When it is larger than what [`decode`] accepts.
-pub fn encode_at(document: &Document, resolution: Nanos) -> Result<Vec<u8>, LinkError> {
+pub fn encode(document: &Document, resolution: Nanos) -> Result<Vec<u8>, LinkError> {
     let json = serde_json::to_vec(&Packed::from_document(document, resolution)?);
     let json = json.map_err(|error| LinkError::Invalid(error.to_string()))?;
     let mut payload = crc32fast::hash(&json).to_le_bytes().to_vec();
@@ -178,12 +181,6 @@ pub fn compressed_from_fragment(fragment: &str) -> Result<Vec<u8>, LinkError> {
         return Err(LinkError::TooLarge);
     }
     URL_SAFE_NO_PAD.decode(text).map_err(|_| LinkError::Cut)
-}
-
-/// The length of the fragment for a payload of so many bytes. Digits of random marks compress to 46 % (a digit holds 3.3 bits)
-/// at worst, all else to less, and base64 adds a third.
-fn estimated_chars(payload_bytes: usize) -> usize {
-    payload_bytes * 5 / 8 + 16
 }
 
 #[cfg(test)]

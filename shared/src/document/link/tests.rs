@@ -8,7 +8,7 @@ use crate::{
     document::{arbitrary, example},
 };
 
-fn payload(json: &str) -> Vec<u8> {
+fn sealed(json: &str) -> Vec<u8> {
     let mut payload = crc32fast::hash(json.as_bytes()).to_le_bytes().to_vec();
     payload.extend(json.bytes());
     payload
@@ -17,7 +17,7 @@ fn payload(json: &str) -> Vec<u8> {
 #[test]
 fn at_one_nanosecond_a_document_comes_back_as_it_was() {
     let document = example::document();
-    let encoded = encode(&document, LONGEST_FRAGMENT).unwrap();
+    let encoded = encodings(&document).next().unwrap().unwrap();
     assert_eq!(encoded.resolution, Nanos(1));
     let fragment = fragment(&encoded.payload);
     assert!(fragment.starts_with("#1."));
@@ -36,16 +36,22 @@ fn four_arms_of_twenty_samples_fit_at_one_nanosecond() {
     for arm in &mut document.arms {
         arm.samples.truncate(20);
     }
-    assert_eq!(encode(&document, LONGEST_FRAGMENT).unwrap().resolution, Nanos(1));
+    // Random digits, the worst there is, compress to 46 %, and base64 adds a third; all else compresses better.
+    let payload = encode(&document, Nanos(1)).unwrap();
+    assert!(payload.len() * 5 / 8 <= LONGEST_FRAGMENT, "{}", payload.len());
 }
 
 #[test]
 fn coarser_times_are_at_most_half_a_step_off_and_say_so() {
     let document = example::document();
-    let chars = estimated_chars(encode_at(&document, Nanos(10_000)).unwrap().len());
-    let encoded = encode(&document, chars).unwrap();
-    assert_eq!(encoded.resolution, Nanos(10_000));
-    let read = decode(&encoded.payload).unwrap();
+    let lengths: Vec<_> = encodings(&document)
+        .map(|encoded| encoded.unwrap().payload.len())
+        .collect();
+    assert!(
+        lengths.is_sorted_by(|finer, coarser| finer > coarser),
+        "{lengths:?}"
+    );
+    let read = decode(&encode(&document, Nanos(10_000)).unwrap()).unwrap();
     assert_eq!(read.vantage.clock_step_ns, Nanos(10_000));
     for (read, original) in read.arms.iter().zip(&document.arms) {
         assert_eq!(read.samples.len(), original.samples.len());
@@ -58,23 +64,14 @@ fn coarser_times_are_at_most_half_a_step_off_and_say_so() {
 }
 
 #[test]
-fn what_does_not_fit_says_how_long_it_would_be() {
-    let error = encode(&example::document(), 500).unwrap_err();
-    assert!(
-        matches!(error, LinkError::TooLong { chars, most: 500 } if chars > 500),
-        "{error}"
-    );
-}
-
-#[test]
 fn a_cut_link_another_version_and_no_link_are_told_apart() {
-    let encoded = encode(&example::document(), LONGEST_FRAGMENT).unwrap();
-    let cut = &encoded.payload[..encoded.payload.len() - 1];
+    let payload = encode(&example::document(), Nanos(1)).unwrap();
+    let cut = &payload[..payload.len() - 1];
     assert_eq!(decode(cut), Err(LinkError::Cut));
     for short in 0..4 {
-        assert_eq!(decode(&encoded.payload[..short]), Err(LinkError::Cut));
+        assert_eq!(decode(&payload[..short]), Err(LinkError::Cut));
     }
-    let mut changed = encoded.payload.clone();
+    let mut changed = payload.clone();
     changed[99] ^= 1;
     assert_eq!(decode(&changed), Err(LinkError::Cut));
     for (fragment, error) in [
@@ -88,12 +85,12 @@ fn a_cut_link_another_version_and_no_link_are_told_apart() {
         assert_eq!(compressed_from_fragment(fragment), Err(error), "{fragment}");
     }
     assert!(matches!(
-        decode(&payload(r#"{"schema":2,"arms":7}"#)),
+        decode(&sealed(r#"{"schema":2,"arms":7}"#)),
         Err(LinkError::Version(_))
     ));
-    assert!(matches!(decode(&payload("{}")), Err(LinkError::Invalid(_))));
+    assert!(matches!(decode(&sealed("{}")), Err(LinkError::Invalid(_))));
     assert!(matches!(
-        decode(&payload(&"[".repeat(100_000))),
+        decode(&sealed(&"[".repeat(100_000))),
         Err(LinkError::Invalid(_))
     ));
 }
@@ -105,7 +102,7 @@ fn a_small_payload_cannot_become_a_huge_document() {
     let refused = |change: &dyn Fn(&mut serde_json::Value)| {
         let mut value = base.clone();
         change(&mut value);
-        decode(&payload(&value.to_string())).unwrap_err()
+        decode(&sealed(&value.to_string())).unwrap_err()
     };
     let constant_arm = |samples: u64, header: usize| {
         serde_json::json!({ "source": "probe", "protocol": "h1", "temperature": "cold", "samples": samples,
@@ -144,14 +141,14 @@ proptest! {
 
     #[test]
     fn any_document_comes_back_as_it_was(document in arbitrary::document()) {
-        let payload = encode_at(&document, Nanos(1)).unwrap();
+        let payload = encode(&document, Nanos(1)).unwrap();
         prop_assert_eq!(decode(&payload).unwrap(), document);
     }
 
     #[test]
     fn rounded_marks_keep_their_order(document in arbitrary::document(), index in 0_usize..4) {
         let resolution = RESOLUTIONS[index];
-        let read = decode(&encode_at(&document, resolution).unwrap()).unwrap();
+        let read = decode(&encode(&document, resolution).unwrap()).unwrap();
         for (read, original) in read.arms.iter().zip(&document.arms) {
             for (read, original) in read.samples.iter().zip(&original.samples) {
                 for mark in Mark::ALL {
@@ -172,7 +169,7 @@ proptest! {
         fragment in ".{0,40}",
     ) {
         decode(&bytes).unwrap_err();
-        decode(&payload(&json)).unwrap_err();
+        decode(&sealed(&json)).unwrap_err();
         prop_assert!(compressed_from_fragment(&fragment).is_err() || fragment.contains("1."));
     }
 }
