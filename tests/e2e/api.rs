@@ -247,6 +247,40 @@ async fn a_stored_result_is_read_and_deleted_with_its_token() {
 }
 
 #[tokio::test]
+async fn a_stored_result_outlives_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("kept.sqlite");
+    let options = ["--allow-private", "--database", database.to_str().unwrap()];
+    let (document, path) = {
+        let server = Server::start_with(&options);
+        let client = server.client();
+        let document = client.finish(&short_plan(&server)).await;
+        let answer = client.send_json(Method::POST, "/api/v1/results", &document).await;
+        (
+            document,
+            format!("/api/v1/results/{}", answer.read::<StoredResult>().id),
+        )
+    };
+    let again = Server::start_with(&options);
+    let mut read: Document = again.client().get(&path).await.read();
+    read.id = None;
+    assert_eq!(read, document);
+}
+
+#[tokio::test]
+async fn the_page_is_told_what_this_server_does() {
+    let server = Server::start();
+    let config: shared::ServerConfig = server.client().get("/api/v1/config").await.read();
+    assert!(config.allow_private && config.same_machine);
+    assert_eq!(config.origin.as_deref(), Some(server.origin.as_str()));
+    let store = config.store.unwrap();
+    assert_eq!(store.default_expires_days, 30);
+    let careful = Server::start_with(&[]);
+    let config: shared::ServerConfig = careful.client().get("/api/v1/config").await.read();
+    assert!(!config.allow_private);
+}
+
+#[tokio::test]
 async fn only_the_offered_expiries_are_accepted() {
     let server = Server::start();
     let client = server.client();

@@ -1,7 +1,14 @@
 //! What the test origin is told to do is what the probe must see: a truth that is known beforehand.
 
-use shared::{Arm, Phase};
+use std::time::Duration;
+
+use shared::{Arm, Mark, Phase};
+use tests::certificates::{Authority, Certificate};
 use tests::checks::{assert_coherent, median_ns};
+use tests::hostile::{
+    QuicServer, Step, TcpServer, h2_frame, h2_settings, h2_status_103, h2_status_200, h3_data, h3_status_103,
+    h3_status_200,
+};
 use tests::probe::{Outcome, probe};
 use tests::server::Server;
 
@@ -40,6 +47,73 @@ async fn no_wait_is_shorter_than_the_servers_delay() {
                     arm.id
                 );
             }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_stalls_in_its_middle_is_download_and_not_wait() {
+    let server = Server::start();
+    let outcome = measured(&server, "/t?bytes=50000&body-delay=200ms", &["-n", "3"]).await;
+    for arm in &outcome.document().arms {
+        for sample in &arm.samples {
+            let download = sample.phases[&Phase::Download].ns.unwrap().0;
+            assert!(download >= 200 * MILLISECOND, "{}: {download} ns", arm.id);
+        }
+        let wait = median_ns(arm, Phase::Wait);
+        assert!(wait < 200 * MILLISECOND, "{}: {wait} ns of wait", arm.id);
+    }
+}
+
+/// An interim response is told, and does not end `wait`: the final one comes known time later.
+#[tokio::test]
+async fn interim_responses_are_told_and_are_not_the_answer() {
+    let pause = Duration::from_millis(100);
+    let authority = Authority::new();
+    let root = authority.root();
+    let arguments = ["-4", "-n", "2", "--cacert", root.to_str().unwrap()];
+    let script = |interim: Vec<u8>, last: Vec<Vec<u8>>| {
+        let mut script = vec![Step::ReadRequest, Step::Send(interim), Step::Pause(pause)];
+        script.extend(last.into_iter().map(Step::Send));
+        script
+    };
+    let good = |alpn| authority.server(Certificate::Good, &[alpn]);
+    let h1 = TcpServer::over_tls(
+        good("http/1.1"),
+        script(
+            b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".to_vec(),
+            vec![b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok".to_vec()],
+        ),
+    )
+    .await;
+    let mut of_h2 = vec![Step::Send(h2_settings())];
+    // The last frame ends the stream.
+    of_h2.extend(script(
+        h2_status_103(),
+        vec![h2_status_200(), h2_frame(0, 1, 1, b"ok")],
+    ));
+    of_h2.push(Step::Stall);
+    let h2 = TcpServer::over_tls(good("h2"), of_h2).await;
+    let of_h3 = script(h3_status_103(), vec![h3_status_200(), h3_data(b"ok")]);
+    let h3 = QuicServer::start(good("h3"), of_h3, None);
+    for (url, protocol) in [
+        (h1.url(), "--http1.1"),
+        (h2.url(), "--http2"),
+        (h3.url(), "--http3"),
+    ] {
+        let outcome = probe(&[&[url.as_str(), protocol], &arguments[..]].concat()).await;
+        assert_eq!(outcome.code, 0, "{protocol}: {}{}", outcome.printed, outcome.said);
+        assert_coherent(&outcome.printed);
+        for sample in &outcome.document().arms[0].samples {
+            assert_eq!(sample.facts.interim, [103], "{protocol}");
+            assert_eq!(sample.facts.status, Some(200));
+            let at = |mark| sample.marks.at(mark).unwrap();
+            let between = at(Mark::Headers).since(at(Mark::FirstInterim)).unwrap();
+            // The pause lies between two writes of the server; its first one may be read late, but by far less than half.
+            assert!(
+                u128::from(between.0) * 2 >= pause.as_nanos(),
+                "{protocol}: {between:?}"
+            );
         }
     }
 }

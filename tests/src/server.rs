@@ -42,7 +42,10 @@ impl Server {
             .arg("--print-cert")
             .arg(folder.path().join("origin.pem"))
             .args(options);
-        if !options.contains(&"--no-store") {
+        if !["--no-store", "--database"]
+            .iter()
+            .any(|given| options.contains(given))
+        {
             command
                 .arg("--database")
                 .arg(folder.path().join("results.sqlite"));

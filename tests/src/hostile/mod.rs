@@ -1,5 +1,7 @@
 //! Servers that do what no server should: they follow a script of bytes, over TCP, TLS or QUIC.
 
+use std::time::Duration;
+
 mod quic;
 mod tcp;
 mod udp;
@@ -17,6 +19,8 @@ pub enum Step {
     Send(Vec<u8>),
     /// Send the same bytes until the peer has had enough.
     SendForever(Vec<u8>),
+    /// Do nothing for a time.
+    Pause(Duration),
     /// Do nothing until the peer leaves.
     Stall,
 }
@@ -56,6 +60,16 @@ pub fn h2_status_200() -> Vec<u8> {
 /// HTTP/3 HEADERS frame with `:status: 200` (entry 25 of QPACK's static table).
 pub fn h3_status_200() -> Vec<u8> {
     vec![1, 3, 0, 0, 0xd9]
+}
+
+/// HTTP/2 HEADERS of stream 1 with `:status: 103` (a literal value for entry 8 of HPACK's static table).
+pub fn h2_status_103() -> Vec<u8> {
+    h2_frame(1, 4, 1, &[0x08, 3, b'1', b'0', b'3'])
+}
+
+/// HTTP/3 HEADERS frame with `:status: 103` (entry 24 of QPACK's static table).
+pub fn h3_status_103() -> Vec<u8> {
+    vec![1, 3, 0, 0, 0xd8]
 }
 
 /// HTTP/3 DATA frame.

@@ -83,6 +83,7 @@ async fn serve(connection: &Connection, script: Vec<Step>) -> Option<()> {
             Step::SendForever(bytes) => loop {
                 send.write_all(&bytes).await.ok()?;
             },
+            Step::Pause(time) => tokio::time::sleep(time).await,
             Step::Stall => {
                 connection.closed().await;
             }

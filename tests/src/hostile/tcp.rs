@@ -101,6 +101,7 @@ async fn follow(mut stream: impl AsyncRead + AsyncWrite + Unpin, script: Vec<Ste
             Step::SendForever(bytes) => loop {
                 stream.write_all(&bytes).await?;
             },
+            Step::Pause(time) => tokio::time::sleep(time).await,
             Step::Stall => {
                 let mut left_over = [0; 4096];
                 while stream.read(&mut left_over).await? > 0 {}
