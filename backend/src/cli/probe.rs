@@ -9,6 +9,7 @@ use rustls::pki_types::pem::PemObject as _;
 use shared::{Document, RunEvent};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
+use url::Url;
 
 use super::args::{ProbeArgs, UsageError};
 use super::table;
@@ -55,19 +56,26 @@ pub enum ProbeError {
 ///
 /// # Errors
 /// When there is nothing to print.
-pub async fn probe(args: ProbeArgs, cancel: &CancellationToken) -> Result<Measured, ProbeError> {
-    let Some(url) = &args.url else {
+pub async fn probe(mut args: ProbeArgs, cancel: &CancellationToken) -> Result<Measured, ProbeError> {
+    let Some(mut url) = args.url.clone() else {
         io::stdout().write_all(table::definitions().as_bytes())?;
         return Ok(Measured::All);
     };
     let settings = settings(&args)?;
-    let mut url = url.clone();
     for _redirect in 0..=MAX_REDIRECTS {
         let document = run(&args, &url, &settings, cancel).await?;
         let next = redirect(&document).filter(|_| args.follow);
-        print(&args, &document)?;
+        // A reader of JSON gets one document: where the redirects led.
+        if !args.json || next.is_none() {
+            print(&args, &document)?;
+        }
         match next {
-            Some(location) => url = location,
+            Some(location) => {
+                if !same_origin(&document.plan.url, &location) {
+                    args = for_another_origin(args);
+                }
+                url = location;
+            }
             None => return Ok(measured(&document)),
         }
     }
@@ -75,6 +83,33 @@ pub async fn probe(args: ProbeArgs, cancel: &CancellationToken) -> Result<Measur
         option: "--follow",
         message: format!("more than {MAX_REDIRECTS} redirects"),
     }))
+}
+
+fn same_origin(a: &str, b: &str) -> bool {
+    match (Url::parse(a), Url::parse(b)) {
+        (Ok(a), Ok(b)) => a.origin() == b.origin(),
+        _ => false,
+    }
+}
+
+/// What was given for one origin is not sent to another.
+fn for_another_origin(args: ProbeArgs) -> ProbeArgs {
+    let secret = |field: &str| {
+        let name = field.split(':').next().unwrap_or_default().trim();
+        ["authorization", "cookie", "proxy-authorization"]
+            .iter()
+            .any(|secret| name.eq_ignore_ascii_case(secret))
+    };
+    ProbeArgs {
+        resolve: None,
+        headers: args
+            .headers
+            .iter()
+            .filter(|field| !secret(field))
+            .cloned()
+            .collect(),
+        ..args
+    }
 }
 
 fn settings(args: &ProbeArgs) -> Result<ProbeSettings, ProbeError> {
@@ -202,5 +237,27 @@ impl Progress {
         if self.shown && io::stderr().write_all(text.as_bytes()).is_err() {
             tracing::trace!("progress could not be shown");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::super::args::{Cli, Command};
+    use super::*;
+
+    #[test]
+    fn secrets_and_addresses_of_one_origin_do_not_follow_a_redirect_to_another() {
+        let line = "roundtrip probe https://a.example/ -H Cookie:a=1 -H authorization:x -H x-kept:1 --resolve \
+                    a.example:443:192.0.2.1";
+        let Command::Probe(args) = Cli::parse_from(line.split_whitespace()).command else {
+            panic!("does not probe");
+        };
+        let args = for_another_origin(args);
+        assert_eq!(args.headers, ["x-kept:1"]);
+        assert_eq!(args.resolve, None);
+        assert!(same_origin("https://a.example/x", "https://a.example:443/y"));
+        assert!(!same_origin("https://a.example/", "http://a.example/"));
     }
 }

@@ -1,6 +1,7 @@
 //! Name resolution with its times: A, AAAA and HTTPS records from a named resolver, nothing cached.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
 
 use hickory_resolver::Hosts;
 use hickory_resolver::TokioResolver;
@@ -22,7 +23,7 @@ use url::Host;
 
 use super::events::Stamp;
 use super::exchange::Recorder;
-use super::limits;
+use super::limits::{self, Deadline};
 use super::net::clock;
 
 /// Most records of one answer that are kept.
@@ -119,7 +120,12 @@ impl Dns {
 
     /// The query of a cold exchange: for the record type of the pinned address, with its marks. The answer is not used,
     /// so that all arms dial the same address.
-    pub(crate) async fn query_again(&self, pinned: IpAddr, recorder: &mut Recorder) -> Result<(), Failure> {
+    pub(crate) async fn query_again(
+        &self,
+        pinned: IpAddr,
+        deadline: Deadline,
+        recorder: &mut Recorder,
+    ) -> Result<(), Failure> {
         let asker = match self {
             Self::Skipped { why, .. } => {
                 recorder.facts.dns_skipped = Some((*why).to_owned());
@@ -140,9 +146,10 @@ impl Dns {
             RecordType::AAAA
         };
         recorder.mark(Mark::DnsStart, task_now());
-        let answer = asker.lookup(record_type).await;
+        let limit = deadline.limit(limits::DNS);
+        let answer = asker.lookup(record_type, limit).await;
         recorder.mark(Mark::DnsEnd, task_now());
-        answer.map(drop).map_err(|error| failure(&error))
+        answer.map(drop).map_err(|error| failure(&error, limit))
     }
 }
 
@@ -200,8 +207,8 @@ impl Asker {
         })
     }
 
-    async fn lookup(&self, record_type: RecordType) -> Result<Lookup, NetError> {
-        tokio::time::timeout(limits::DNS, self.resolver.lookup(self.name.clone(), record_type))
+    async fn lookup(&self, record_type: RecordType, limit: Duration) -> Result<Lookup, NetError> {
+        tokio::time::timeout(limit, self.resolver.lookup(self.name.clone(), record_type))
             .await
             .unwrap_or(Err(NetError::Timeout))
     }
@@ -209,7 +216,7 @@ impl Asker {
     async fn resolve(&self, family: Family) -> Resolution {
         let timed = async |record_type| {
             let start = clock::now();
-            let answer = self.lookup(record_type).await;
+            let answer = self.lookup(record_type, limits::DNS).await;
             (answer, clock::now().since(start).unwrap_or_default())
         };
         let (a, aaaa, https) = tokio::join!(
@@ -228,7 +235,7 @@ impl Asker {
         for (wanted, answer) in [(family != Family::Ipv4, &aaaa.0), (family != Family::Ipv6, &a.0)] {
             match answer {
                 Ok(lookup) if wanted => found.extend(addresses(lookup)),
-                Err(error) if wanted => failures.push(failure(error)),
+                Err(error) if wanted => failures.push(failure(error, limits::DNS)),
                 _ => {}
             }
         }
@@ -321,7 +328,7 @@ fn outcome(error: &NetError) -> DnsOutcome {
     }
 }
 
-fn failure(error: &NetError) -> Failure {
+fn failure(error: &NetError, limit: Duration) -> Failure {
     let (kind, detail) = match (outcome(error), error) {
         (DnsOutcome::Nxdomain, _) => (FailureKind::DnsNxdomain, "the resolver says NXDOMAIN".into()),
         (DnsOutcome::NoRecords, _) => (
@@ -330,7 +337,7 @@ fn failure(error: &NetError) -> Failure {
         ),
         (DnsOutcome::Timeout, _) => (
             FailureKind::DnsTimeout,
-            format!("no answer within {} ms", limits::DNS.as_millis()),
+            format!("no answer within {} ms", limit.as_millis()),
         ),
         (_, NetError::Dns(DnsError::ResponseCode(code))) => {
             (FailureKind::DnsFailure, format!("the resolver says {code}"))

@@ -134,9 +134,10 @@ async fn final_response(
 ) -> Result<http::Response<RecvStream>, h2::Error> {
     poll_fn(|context| {
         while let Poll::Ready(Some(head)) = response.poll_informational(context) {
-            if interim.len() < limits::INTERIM_RESPONSES {
-                interim.push(head?.status().as_u16());
+            if interim.len() >= limits::INTERIM_RESPONSES {
+                return Poll::Ready(Err(h2::Reason::ENHANCE_YOUR_CALM.into()));
             }
+            interim.push(head?.status().as_u16());
         }
         std::pin::Pin::new(&mut *response).poll(context)
     })

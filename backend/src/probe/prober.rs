@@ -135,7 +135,11 @@ impl Prober {
     /// The first exchange of a new connection. The connection is there for further ones if the exchange succeeded.
     pub async fn cold(&self, protocol: Protocol, address: SocketAddr) -> (Sample, Option<ProbedConnection>) {
         let mut exchange = self.exchange(ConnectionUse::New);
-        let opened = match self.dns.query_again(address.ip(), &mut exchange.recorder).await {
+        let deadline = exchange.deadline;
+        let asked = self
+            .dns
+            .query_again(address.ip(), deadline, &mut exchange.recorder);
+        let opened = match asked.await {
             Ok(()) => {
                 let opening = Opening {
                     target: &self.target,

@@ -167,7 +167,7 @@ async fn wrong_answers_are_told_apart() {
 async fn a_huge_header_section_is_refused() {
     let identity = Identity::new();
     // A literal field (RFC 9204, section 4.5.6) with the name `x` and a value of 100 000 bytes.
-    let value = [b'y'; 100_000];
+    let value = vec![b'y'; 100_000];
     let field = [&[0, 0, 0xd9, 0x21, b'x', 0x7f, 0xa1, 0x8c, 0x06][..], &value].concat();
     let length = u32::try_from(field.len()).unwrap() | 0x8000_0000;
     let frame = [&[1], &length.to_be_bytes()[..], &field].concat();

@@ -1,6 +1,5 @@
 //! TLS over TCP, and HTTP/2 on it: certificates, ALPN, and ports that speak something else.
 
-use bytes::Bytes;
 use shared::{FailureKind, FailurePhase, Mark, Protocol, StampSource};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -36,9 +35,14 @@ async fn server(identity: &Identity, alpn: &[&str]) -> u16 {
 
 async fn serve_h2(stream: tokio_rustls::server::TlsStream<tokio::net::TcpStream>) {
     let mut connection = h2::server::handshake(stream).await.unwrap();
-    while let Some(Ok((_request, mut respond))) = connection.accept().await {
-        let mut body = respond.send_response(http::Response::new(()), false).unwrap();
-        body.send_data(Bytes::from_static(&[7; 100_000]), true).unwrap();
+    while let Some(Ok((request, mut respond))) = connection.accept().await {
+        let mut response = http::Response::new(());
+        if request.uri().path() == "/huge" {
+            let value = http::HeaderValue::try_from("y".repeat(100_000)).unwrap();
+            response.headers_mut().insert("x", value);
+        }
+        let mut body = respond.send_response(response, false).unwrap();
+        body.send_data(vec![7; 100_000].into(), true).unwrap();
     }
 }
 
@@ -105,6 +109,15 @@ async fn further_exchanges_on_one_http2_connection_are_streams_of_their_own() {
         assert_eq!(sample.facts.encoded_bytes, Some(100_000));
         connection = open;
     }
+}
+
+#[tokio::test]
+async fn a_huge_header_section_is_refused() {
+    let identity = Identity::new();
+    let port = server(&identity, &["h2"]).await;
+    let plan = patient(&format!("https://localhost:{port}/huge"));
+    let failed = cold(&plan, &settings(Some(&identity)), Protocol::H2, port).await;
+    assert_fails(&failed, FailureKind::HeadersTooLarge);
 }
 
 #[tokio::test]
