@@ -30,8 +30,24 @@ const SWEEP_INTERVAL: Duration = Duration::from_mins(10);
 /// How often another port is tried when the system's choice for TCP is taken for UDP.
 const PORT_ATTEMPTS: u32 = 16;
 
+/// What the test origin can be asked for.
+const TEST_PATH: &str = "\
+The test origin answers /t?... with a known truth:
+  delay=25ms           time before the header section (up to 10s)
+  body-delay=1s        stall in the middle of the body (up to 10s)
+  bytes=100k           length of the content before coding (up to 64m; 8m with a coding)
+  content=text|random  compressible or not
+  encoding=identity|gzip|br|auto
+                       coding, sent unasked; auto: the best the client accepts
+  server-timing=db;dur=3
+                       sent before our own `delay`, which is what it really took
+  status=404           any status from 200
+  location=/t          for redirects
+Parameters that begin with _ are ignored.";
+
 /// Serves the page, the API and the test origin.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = TEST_PATH)]
 pub struct ServeArgs {
     /// Where the page and the API are served over HTTP/1.1 without TLS [default: 127.0.0.1:8080 and [::1]:8080]
     #[arg(long, value_name = "ADDRESS:PORT")]

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use futures_util::Stream;
 use shared::{BrowserReport, Document, Plan, RunEvent};
@@ -26,6 +27,9 @@ pub struct RegistryLimits {
     pub remembered: usize,
     /// Most bytes of events of finished runs that are remembered; the newest run always is.
     pub remembered_bytes: usize,
+    /// A run whose last reader has been gone for so long is cancelled: nobody waits for it, but others may wait behind it.
+    /// One that never had a reader is not.
+    pub abandoned_after: Duration,
 }
 
 impl Default for RegistryLimits {
@@ -35,6 +39,7 @@ impl Default for RegistryLimits {
             unfinished_per_client: 4,
             remembered: 64,
             remembered_bytes: 256 << 20,
+            abandoned_after: Duration::from_secs(30),
         }
     }
 }
@@ -174,18 +179,16 @@ impl RunRegistry {
         from: usize,
     ) -> Result<impl Stream<Item = NumberedEvent> + Send + use<>, RegistryError> {
         let run = self.shared.run(id)?;
-        let news = run.news.subscribe();
+        let reader = Reader {
+            news: run.news.subscribe(),
+            abandoned_after: self.shared.limits.abandoned_after,
+            run,
+        };
         Ok(futures_util::stream::unfold(
-            (run, news, from),
-            async |(run, mut news, next)| {
-                loop {
-                    news.borrow_and_update();
-                    match run.event(next) {
-                        Some(Some(event)) => return Some(((next, event), (run, news, next + 1))),
-                        Some(None) => news.changed().await.ok()?,
-                        None => return None,
-                    }
-                }
+            (reader, from),
+            async |(mut reader, next)| {
+                let event = reader.read(next).await?;
+                Some(((next, event), (reader, next + 1)))
             },
         ))
     }
@@ -293,6 +296,11 @@ impl Shared {
                 return None;
             }
             if let Some(run) = state.queue.pop_front() {
+                if run.cancel.is_cancelled() {
+                    run.finish(&RunEvent::Cancelled);
+                    state.remember(&run, self.limits);
+                    continue;
+                }
                 state.running = Some(Arc::clone(&run));
                 state.tell_places();
                 return Some(run);
@@ -386,6 +394,44 @@ impl Run {
 
     fn bytes(&self) -> usize {
         self.log().events.iter().map(|event| event.len()).sum()
+    }
+}
+
+/// Somebody who follows a run.
+struct Reader {
+    run: Arc<Run>,
+    news: watch::Receiver<()>,
+    abandoned_after: Duration,
+}
+
+impl Reader {
+    /// Event number `index`, once it happens; `None` behind the last.
+    async fn read(&mut self, index: usize) -> Option<Arc<str>> {
+        loop {
+            self.news.borrow_and_update();
+            if let Some(event) = self.run.event(index)? {
+                return Some(event);
+            }
+            self.news.changed().await.ok()?;
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        if self.run.log().over {
+            return;
+        }
+        let (run, grace) = (Arc::clone(&self.run), self.abandoned_after);
+        runtime.spawn(async move {
+            tokio::time::sleep(grace).await;
+            if run.news.receiver_count() == 0 {
+                run.cancel.cancel();
+            }
+        });
     }
 }
 
@@ -495,6 +541,8 @@ mod tests {
         orders.send(Order::Finish).unwrap();
         orders.send(Order::Fail).unwrap();
         assert_eq!(kinds(&registry, &first).await.last().unwrap(), "finished");
+        let places: Vec<NumberedEvent> = registry.events(&third, 0).unwrap().collect().await;
+        assert!(places[0].1.contains("\"ahead\":2"), "{places:?}");
         assert_eq!(kinds(&registry, &third).await.last().unwrap(), "failed");
     }
 
@@ -516,6 +564,23 @@ mod tests {
         orders.send(Order::Finish).unwrap();
         let third = registry.start(plan(), None).unwrap();
         assert_eq!(kinds(&registry, &third).await.last().unwrap(), "finished");
+    }
+
+    #[tokio::test]
+    async fn a_run_that_everybody_left_is_cancelled() {
+        let (registry, orders) = registry(RegistryLimits {
+            abandoned_after: Duration::from_millis(1),
+            ..RegistryLimits::default()
+        });
+        let first = registry.start(plan(), None).unwrap();
+        orders.send(Order::AwaitCancel).unwrap();
+        let second = registry.start(plan(), None).unwrap();
+        drop(registry.events(&second, 0).unwrap());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        registry.cancel(&first).unwrap();
+        let of_second = kinds(&registry, &second).await;
+        assert_eq!(of_second.last().unwrap(), "cancelled");
+        assert!(of_second.iter().all(|kind| kind != "sample"), "{of_second:?}");
     }
 
     #[tokio::test]
