@@ -1,0 +1,194 @@
+//! Differences between arms in words, each with its interval; no verdict without one.
+
+use shared::{Comparison, Document, Phase, Verdict, format::signed_millis};
+use yew::prelude::*;
+
+use super::{arms, explain::explain};
+use crate::plot;
+
+/// Tables of pairs by phases, with the interval of each total on one axis.
+pub(super) fn comparisons(document: &Document) -> Html {
+    let mut pairs: Vec<Pair<'_>> = Vec::new();
+    for comparison in &document.comparisons {
+        match pairs.last_mut().filter(|pair| pair.is_of(comparison)) {
+            Some(pair) => pair.of.push(comparison),
+            None => pairs.push(Pair {
+                a: &comparison.a,
+                b: &comparison.b,
+                of: vec![comparison],
+            }),
+        }
+    }
+    if pairs.is_empty() {
+        return html! {
+            <p class="muted">{ "Nothing to compare: that takes two arms with several samples each." }</p>
+        };
+    }
+    let (between, within): (Vec<_>, Vec<_>) = pairs.iter().partition(|pair| !pair.is_within_protocol());
+    html! {
+        <>
+            <p class="lead-in">
+                { explain("shift", "Shift of medians") }{ " with its " }
+                { explain("interval", "95 % interval") }
+                { ". Where the interval contains 0 there is " }{ explain("verdict", "no clear difference") }{ "." }
+            </p>
+            if !between.is_empty() {
+                { table(document, "Protocol against protocol", &between) }
+            }
+            if !within.is_empty() {
+                <details class="more">
+                    <summary>{ "Reused against new connections" }</summary>
+                    { table(document, "Reused against new connections", &within) }
+                </details>
+            }
+        </>
+    }
+}
+
+/// Two arms and all comparisons between them.
+struct Pair<'a> {
+    a: &'a str,
+    b: &'a str,
+    of: Vec<&'a Comparison>,
+}
+
+impl Pair<'_> {
+    fn is_of(&self, comparison: &Comparison) -> bool {
+        self.a == comparison.a && self.b == comparison.b
+    }
+
+    /// `h2-cold` and `h2-warm`: the protocol is the part before the dash.
+    fn is_within_protocol(&self) -> bool {
+        let protocol = |id: &str| id.rsplit_once('-').map(|(protocol, _)| protocol.to_owned());
+        protocol(self.a) == protocol(self.b)
+    }
+
+    fn phase(&self, phase: Phase) -> Option<&Comparison> {
+        self.of
+            .iter()
+            .copied()
+            .find(|comparison| comparison.phase == phase)
+    }
+}
+
+fn table(document: &Document, name: &'static str, pairs: &[&Pair<'_>]) -> Html {
+    let reach = pairs
+        .iter()
+        .filter_map(|pair| pair.phase(Phase::Total))
+        .map(|total| total.low_ns.unsigned_abs().max(total.high_ns.unsigned_abs()))
+        .max()
+        .unwrap_or(1);
+    html! {
+        <div class="scroll" role="region" aria-label={name} tabindex="0">
+            <table class="comparisons">
+                <caption class="visually-hidden">{ name }</caption>
+                <thead><tr>
+                    <th scope="col"><span class="visually-hidden">{ "Compared" }</span></th>
+                    <th scope="col">{ "← faster, total, slower →" }</th>
+                    { for COLUMNS.iter().map(|phase| html! {
+                        <th scope="col">{ explain(phase.id(), phase.id()) }</th>
+                    }) }
+                </tr></thead>
+                <tbody>
+                    { for pairs.iter().map(|pair| {
+                        let id = format!("{}/{}", pair.a, pair.b);
+                        html! {
+                            <tr key={id.clone()} data-pair={id}>
+                                <th scope="row">{ title(document, (pair.a, pair.b)) }</th>
+                                <td class="whisker">{ for pair.phase(Phase::Total).map(|total| whisker(total, reach)) }</td>
+                                { for COLUMNS.iter().map(|phase| html! {
+                                    <td data-phase={phase.id()}>{ pair.phase(*phase).map_or_else(nothing, verdict) }</td>
+                                }) }
+                            </tr>
+                        }
+                    }) }
+                </tbody>
+            </table>
+        </div>
+    }
+}
+
+/// The compared phases, the whole first.
+const COLUMNS: [Phase; 5] = [
+    Phase::Total,
+    Phase::Ttfb,
+    Phase::Setup,
+    Phase::Wait,
+    Phase::Download,
+];
+
+/// `HTTP/3 against HTTP/2`, and what the two have in common once.
+fn title(document: &Document, (a, b): (&str, &str)) -> Html {
+    let (of_a, of_b) = (arms::label_of(document, a), arms::label_of(document, b));
+    let (name_a, rest_a) = of_a.split_once(", ").unwrap_or((&of_a, ""));
+    let (name_b, rest_b) = of_b.split_once(", ").unwrap_or((&of_b, ""));
+    if rest_a == rest_b {
+        html! { <>{ format!("{name_b} against {name_a}") }<span class="sub">{ rest_a }</span></> }
+    } else if name_a == name_b {
+        html! { <>{ format!("{rest_b} against {rest_a}") }<span class="sub">{ name_a }</span></> }
+    } else {
+        html! { format!("{of_b} against {of_a}") }
+    }
+}
+
+fn nothing() -> Html {
+    html! { <span class="absent">{ "–" }</span> }
+}
+
+fn verdict(comparison: &Comparison) -> Html {
+    let size = shared::format::millis(shared::Nanos(comparison.shift_ns.unsigned_abs()));
+    let (class, words) = match comparison.verdict {
+        Verdict::Faster => ("faster", format!("faster by {size}")),
+        Verdict::Slower => ("slower", format!("slower by {size}")),
+        Verdict::NoClearDifference => ("same", "no clear difference".to_owned()),
+    };
+    html! {
+        <>
+            <span class={classes!("verdict", class)}>{ words }</span>
+            <span class="sub">{ format!(
+                "{} to {}",
+                signed_millis(comparison.low_ns).trim_end_matches(" ms"),
+                signed_millis(comparison.high_ns),
+            ) }</span>
+        </>
+    }
+}
+
+/// The interval of one shift on an axis with 0 in the middle.
+fn whisker(comparison: &Comparison, reach: u64) -> Html {
+    let place = |ns: i64| plot::percent(around_zero(ns, reach));
+    html! {
+        <svg height="26" aria-hidden="true">
+            <line class="zero" x1="50%" x2="50%" y1="0" y2="26" />
+            <line class="interval" x1={place(comparison.low_ns)} x2={place(comparison.high_ns)} y1="13" y2="13" />
+            <circle class="shift" cx={place(comparison.shift_ns)} cy="13" r="4.5" />
+        </svg>
+    }
+}
+
+/// A signed shift as a place: `-reach` near the left end, 0 in the middle, `reach` near the right end.
+fn around_zero(ns: i64, reach: u64) -> u64 {
+    let half = i128::from(4_800);
+    let offset = i128::from(ns) * half / i128::from(reach.max(1));
+    u64::try_from((5_000 + offset).clamp(0, 10_000)).unwrap_or(5_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_of_one_protocol_are_told_from_pairs_of_two() {
+        let pair = |a, b| Pair { a, b, of: Vec::new() };
+        assert!(pair("h2-cold", "h2-warm").is_within_protocol());
+        assert!(!pair("h2-cold", "h3-cold").is_within_protocol());
+    }
+
+    #[test]
+    fn zero_is_in_the_middle_and_nothing_leaves_the_axis() {
+        assert_eq!(around_zero(0, 7), 5_000);
+        assert_eq!(around_zero(-7, 7), 200);
+        assert_eq!(around_zero(i64::MAX, 1), 10_000);
+        assert_eq!(around_zero(i64::MIN, 0), 0);
+    }
+}
