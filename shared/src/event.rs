@@ -14,7 +14,7 @@ pub struct RunAccepted {
 /// What happens in a run, in order: `queued` (perhaps several), `started`, `sample` many times, and exactly one of
 /// `finished`, `failed`, `cancelled`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case", try_from = "Fields")]
 #[expect(
     clippy::large_enum_variant,
     reason = "one `started` for each run: a box would cost its readers more than it saves"
@@ -57,6 +57,65 @@ pub enum RunEvent {
     },
     /// The run was cancelled.
     Cancelled,
+}
+
+/// Every event's members beside each other. Reading by the tag would keep a copy of everything until the tag is known,
+/// and double the code of the page with a second reader for all types of a document.
+#[derive(Deserialize)]
+struct Fields {
+    #[serde(rename = "type")]
+    kind: Kind,
+    ahead: Option<u32>,
+    plan: Option<Plan>,
+    dns: Option<DnsReport>,
+    address: Option<String>,
+    expected: Option<u32>,
+    arm: Option<String>,
+    sample: Option<Box<Sample>>,
+    document: Option<Box<Document>>,
+    field: Option<String>,
+    message: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Queued,
+    Started,
+    Sample,
+    Finished,
+    Failed,
+    Cancelled,
+}
+
+impl TryFrom<Fields> for RunEvent {
+    type Error = &'static str;
+
+    fn try_from(fields: Fields) -> Result<Self, Self::Error> {
+        Ok(match fields.kind {
+            Kind::Queued => Self::Queued {
+                ahead: fields.ahead.ok_or("queued without ahead")?,
+            },
+            Kind::Started => Self::Started {
+                plan: fields.plan.ok_or("started without plan")?,
+                dns: fields.dns,
+                address: fields.address,
+                expected: fields.expected.ok_or("started without expected")?,
+            },
+            Kind::Sample => Self::Sample {
+                arm: fields.arm.ok_or("sample without arm")?,
+                sample: fields.sample.ok_or("sample without sample")?,
+            },
+            Kind::Finished => Self::Finished {
+                document: fields.document.ok_or("finished without document")?,
+            },
+            Kind::Failed => Self::Failed {
+                field: fields.field,
+                message: fields.message.ok_or("failed without message")?,
+            },
+            Kind::Cancelled => Self::Cancelled,
+        })
+    }
 }
 
 /// The browser's exchanges as a page sends them: one arm per protocol and connection state was made by the page with
@@ -107,4 +166,48 @@ pub struct StoreConfig {
     pub expires_days: Vec<u32>,
     /// Days until a result expires when none are asked for.
     pub default_expires_days: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::example;
+
+    #[test]
+    fn every_event_is_read_as_it_was_written() {
+        let document = example::document();
+        let events = [
+            RunEvent::Queued { ahead: 2 },
+            RunEvent::Started {
+                plan: document.plan.clone(),
+                dns: document.dns.clone(),
+                address: None,
+                expected: 9,
+            },
+            RunEvent::Sample {
+                arm: "h2-cold".into(),
+                sample: Box::new(document.arms[0].samples[0].clone()),
+            },
+            RunEvent::Finished {
+                document: Box::new(document),
+            },
+            RunEvent::Failed {
+                field: Some("url".into()),
+                message: "no".into(),
+            },
+            RunEvent::Cancelled,
+        ];
+        for event in events {
+            let json = serde_json::to_string(&event).unwrap();
+            assert!(json.starts_with(r#"{"type":""#), "{json}");
+            assert_eq!(serde_json::from_str::<RunEvent>(&json).unwrap(), event);
+        }
+    }
+
+    #[test]
+    fn an_event_without_its_members_is_refused() {
+        for json in [r#"{"type":"finished"}"#, r#"{"type":"other"}"#, r#"{"ahead":1}"#] {
+            assert!(serde_json::from_str::<RunEvent>(json).is_err(), "{json}");
+        }
+    }
 }
