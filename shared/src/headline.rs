@@ -215,7 +215,10 @@ fn largest_part(arm: &Arm) -> Option<String> {
         .into_iter()
         .filter_map(|phase| Some((phase, median(arm, phase)?)));
     let (phase, time) = tiles.max_by_key(|(_, time)| *time)?;
-    (time.0 > total.0 / 2).then(|| format!("most of its time is {} ({})", words(phase), millis(time)))
+    let over = arm
+        .protocol
+        .map_or_else(String::new, |protocol| format!(" over {protocol}"));
+    (time.0 > total.0 / 2).then(|| format!("most of the time{over} is {} ({})", words(phase), millis(time)))
 }
 
 fn words(phase: Phase) -> &'static str {
