@@ -199,11 +199,12 @@ pub(crate) fn accepts(asked: &HeaderMap, coding: &str) -> bool {
     })
 }
 
-/// Whether trunk named the file by its content: `name-0123456789abcdef.js`, `name-0123456789abcdef_bg.wasm`.
+/// Whether trunk named the file by its content: `name-0123456789abcdef.js`, `name-0123456789abcdef_bg.wasm`. The hash is 64
+/// bits in hexadecimal without leading zeros.
 fn is_named_by_content(path: &str) -> bool {
     path.split(['-', '_', '.'])
         .skip(1)
-        .any(|part| part.len() >= 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        .any(|part| (12..=16).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 fn media_type(path: &str) -> &'static str {
