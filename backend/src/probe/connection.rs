@@ -22,6 +22,7 @@ use super::net::clock;
 use super::net::dial::Dialler;
 use super::net::tcp::StampedTcp;
 use super::net::tcp_info::TcpInfoReader;
+use super::quic;
 use super::target::Target;
 use super::tls::{self, Trust, Verdict, VerdictSlot};
 
@@ -85,13 +86,22 @@ pub(crate) struct Agreed {
     pub(crate) verdict: Option<Verdict>,
 }
 
-impl Connection {
-    /// Opens a connection for one protocol and no other, stamping into the exchange that needs it.
-    pub(crate) async fn open(
-        opening: Opening<'_>,
-        protocol: Protocol,
-        exchange: &mut Exchange<'_>,
-    ) -> Result<Self, Failure> {
+/// What a new connection needs beside packets. Keys, configuration and sockets are our work, not the network's: it is
+/// done before the exchange begins.
+pub(crate) struct Prepared {
+    protocol: Protocol,
+    log: SharedLog,
+    transport: Transport,
+}
+
+enum Transport {
+    Tcp(Option<(rustls::ClientConfig, VerdictSlot)>),
+    Quic(quic::Prepared),
+}
+
+impl Prepared {
+    /// Prepares a connection of one protocol and no other.
+    pub(crate) fn new(opening: Opening<'_>, protocol: Protocol, max_time: Duration) -> Result<Self, Failure> {
         if !opening.target.tls && protocol != Protocol::H1 {
             return Err(Failure::new(
                 FailureKind::SchemeUnsupported,
@@ -99,12 +109,40 @@ impl Connection {
                 format!("{protocol} is not spoken over http://"),
             ));
         }
-        exchange.recorder.facts.address = Some(opening.address.to_string());
         let log = SharedLog::default();
-        let (http, agreed) = match protocol {
-            Protocol::H1 | Protocol::H2 => open_tcp(opening, protocol, exchange, &log).await?,
-            Protocol::H3 => {
-                let (connection, agreed) = H3Connection::open(opening, exchange, &log).await?;
+        let transport = match protocol {
+            Protocol::H3 => Transport::Quic(quic::Prepared::new(opening, max_time, log.clone())?),
+            Protocol::H1 | Protocol::H2 if opening.target.tls => {
+                let config = opening.trust.config(protocol, opening.insecure);
+                Transport::Tcp(Some(config.map_err(|error| tls_failure(&error, None))?))
+            }
+            Protocol::H1 | Protocol::H2 => Transport::Tcp(None),
+        };
+        Ok(Self {
+            protocol,
+            log,
+            transport,
+        })
+    }
+}
+
+impl Connection {
+    /// Opens the connection, stamping into the exchange that needs it.
+    pub(crate) async fn open(
+        opening: Opening<'_>,
+        prepared: Prepared,
+        exchange: &mut Exchange<'_>,
+    ) -> Result<Self, Failure> {
+        let Prepared {
+            protocol,
+            log,
+            transport,
+        } = prepared;
+        let (http, agreed) = match transport {
+            Transport::Tcp(tls) => open_tcp(opening, protocol, tls, exchange, &log).await?,
+            Transport::Quic(prepared) => {
+                let opened = H3Connection::open(prepared, opening.address, exchange, &log);
+                let (connection, agreed) = opened.await?;
                 (Http::H3(Box::new(connection)), agreed)
             }
         };
@@ -160,16 +198,10 @@ impl Connection {
 async fn open_tcp(
     opening: Opening<'_>,
     protocol: Protocol,
+    tls: Option<(rustls::ClientConfig, VerdictSlot)>,
     exchange: &mut Exchange<'_>,
     log: &SharedLog,
 ) -> Result<(Http, Agreed), Failure> {
-    // Made before the SYN: keys and configuration are our work, not the network's.
-    let tls = if opening.target.tls {
-        let config = opening.trust.config(protocol, opening.insecure);
-        Some(config.map_err(|error| tls_failure(&error, None))?)
-    } else {
-        None
-    };
     let recorder = &mut exchange.recorder;
     let dialled = opening
         .dialler

@@ -1,5 +1,6 @@
 //! What crossed the sockets of one exchange and when: pure bookkeeping between a stamping socket and a driver.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use shared::{Nanos, StampSource};
@@ -62,6 +63,10 @@ pub(crate) struct EventLog {
     pub(crate) received: Traffic,
     /// When the peer's end of file was read.
     pub(crate) closed: Option<Stamp>,
+    /// The latest datagram, also of earlier exchanges.
+    last_datagram: Option<Stamp>,
+    /// The datagram that brought HANDSHAKE_DONE.
+    pub(crate) confirmed: Option<Stamp>,
     /// When an ICMP error or a reset said that nothing listens.
     pub(crate) refused: Option<Stamp>,
     /// The datagrams of a QUIC handshake.
@@ -100,6 +105,7 @@ impl EventLog {
     /// A datagram came from the kernel.
     pub(crate) fn on_datagram_received(&mut self, datagram: &[u8], stamp: Stamp) {
         self.received.add(datagram.len(), stamp);
+        self.last_datagram = Some(stamp);
     }
 
     /// The peer's host says that nothing listens.
@@ -109,16 +115,44 @@ impl EventLog {
 }
 
 /// The log shared between a socket, which the protocol stack owns, and the driver.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct SharedLog {
     log: Arc<Mutex<EventLog>>,
     refusal: Arc<Notify>,
+    confirmation: Arc<Mutex<Option<ConfirmationCheck>>>,
 }
+
+/// Whether the QUIC handshake is confirmed by now.
+type ConfirmationCheck = Box<dyn Fn() -> bool + Send>;
 
 impl SharedLog {
     /// The log itself, for a moment.
     pub(crate) fn lock(&self) -> MutexGuard<'_, EventLog> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks `check` after each datagram that is seen alone (see [`EventLog::step`]) until it says yes.
+    pub(crate) fn watch_confirmation(&self, check: ConfirmationCheck) {
+        *self.confirmation() = Some(check);
+    }
+
+    /// Asks no more. The check holds the connection, so this ends with it.
+    pub(crate) fn forget_confirmation(&self) {
+        *self.confirmation() = None;
+    }
+
+    /// The protocol stack has processed the latest datagram, which it was given alone.
+    pub(crate) fn on_processed(&self) {
+        let mut confirmation = self.confirmation();
+        if confirmation.as_ref().is_some_and(|check| check()) {
+            let mut log = self.lock();
+            log.confirmed = log.last_datagram;
+            *confirmation = None;
+        }
+    }
+
+    fn confirmation(&self) -> MutexGuard<'_, Option<ConfirmationCheck>> {
+        self.confirmation.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes a refusal and wakes who waits for one.
@@ -135,9 +169,36 @@ impl SharedLog {
     }
 }
 
+impl fmt::Debug for SharedLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SharedLog").field(&self.log).finish()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn confirmation_has_the_stamp_of_the_datagram_after_which_it_is_seen() {
+        let shared = SharedLog::default();
+        let calls = Arc::new(Mutex::new(0));
+        let seen = Arc::clone(&calls);
+        shared.watch_confirmation(Box::new(move || {
+            let mut calls = seen.lock().unwrap();
+            *calls += 1;
+            *calls == 2
+        }));
+        for at in [5, 7, 9] {
+            shared
+                .lock()
+                .on_datagram_received(b"x", Stamp::syscall(Nanos(at)));
+            shared.lock().begin();
+            shared.on_processed();
+        }
+        assert_eq!(shared.lock().confirmed, Some(Stamp::syscall(Nanos(7))));
+        assert_eq!(*calls.lock().unwrap(), 2, "not asked again");
+    }
 
     #[test]
     fn the_end_of_file_is_not_traffic() {

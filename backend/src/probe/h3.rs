@@ -1,6 +1,7 @@
 //! HTTP/3 exchanges over one connection.
 
 use std::future::poll_fn;
+use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
 use bytes::{Buf as _, Bytes};
@@ -12,12 +13,12 @@ use shared::{Facts, Failure, FailureKind, FailurePhase, Mark, Method, Protocol, 
 use tokio::time::timeout;
 
 use super::body::Content;
-use super::connection::{Agreed, Exchange, Opening, known_rtt};
+use super::connection::{Agreed, Exchange, known_rtt};
 use super::events::{SharedLog, Stamp};
 use super::limits;
 use super::net::clock;
 use super::net::h3_streams::{self, Opener};
-use super::quic::{H3_NO_ERROR, QuicConnection};
+use super::quic::{self, H3_NO_ERROR, QuicConnection};
 
 /// More than this before a header section is decoded is not a header section: a server's whole stream window may
 /// arrive ahead of a lost first datagram, but no more.
@@ -37,11 +38,12 @@ pub(crate) struct H3Connection {
 impl H3Connection {
     /// Opens a QUIC connection and HTTP/3 on it.
     pub(crate) async fn open(
-        opening: Opening<'_>,
+        prepared: quic::Prepared,
+        address: SocketAddr,
         exchange: &mut Exchange<'_>,
         log: &SharedLog,
     ) -> Result<(Self, Agreed), Failure> {
-        let (quic, agreed) = QuicConnection::open(opening, exchange, log).await?;
+        let (quic, agreed) = QuicConnection::open(prepared, address, exchange).await?;
         let streams = h3_streams::QuicConnection::new(quic.connection.clone());
         let mut builder = client::builder();
         builder
@@ -63,6 +65,9 @@ impl H3Connection {
     /// One request and its response, on a stream of its own.
     pub(crate) async fn exchange(&mut self, exchange: &mut Exchange<'_>) -> Result<(), Failure> {
         let result = self.request(exchange).await;
+        exchange
+            .recorder
+            .mark_if(Mark::HandshakeConfirmed, self.log.lock().confirmed);
         if result.is_err() {
             // Never stop_sending: the response is given up with its connection.
             self.quic.connection.close(H3_NO_ERROR, b"");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use shared::{ConnectionUse, DnsReport, Failure, Plan, Protocol, Sample};
 
-use super::connection::{Connection, Exchange, Opening};
+use super::connection::{Connection, Exchange, Opening, Prepared};
 use super::dns::Dns;
 use super::exchange::Recorder;
 use super::limits::Deadline;
@@ -134,28 +134,37 @@ impl Prober {
 
     /// The first exchange of a new connection. The connection is there for further ones if the exchange succeeded.
     pub async fn cold(&self, protocol: Protocol, address: SocketAddr) -> (Sample, Option<ProbedConnection>) {
+        let opening = Opening {
+            target: &self.target,
+            trust: &self.trust,
+            dialler: self.dialler,
+            insecure: self.plan.insecure,
+            address,
+        };
+        let prepared = Prepared::new(opening, protocol, Duration::from_millis(self.plan.max_time_ms));
         let mut exchange = self.exchange(ConnectionUse::New);
-        let deadline = exchange.deadline;
-        let asked = self
-            .dns
-            .query_again(address.ip(), deadline, &mut exchange.recorder);
-        let opened = match asked.await {
-            Ok(()) => {
-                let opening = Opening {
-                    target: &self.target,
-                    trust: &self.trust,
-                    dialler: self.dialler,
-                    insecure: self.plan.insecure,
-                    address,
-                };
-                Connection::open(opening, protocol, &mut exchange).await
-            }
+        exchange.recorder.facts.address = Some(address.to_string());
+        let opened = match prepared {
+            Ok(prepared) => self.open(opening, prepared, &mut exchange).await,
             Err(failure) => Err(failure),
         };
         match opened {
             Ok(connection) => self.run(connection, exchange).await,
             Err(failure) => (exchange.recorder.finish(Some(failure)), None),
         }
+    }
+
+    async fn open(
+        &self,
+        opening: Opening<'_>,
+        prepared: Prepared,
+        exchange: &mut Exchange<'_>,
+    ) -> Result<Connection, Failure> {
+        let deadline = exchange.deadline;
+        self.dns
+            .query_again(opening.address.ip(), deadline, &mut exchange.recorder)
+            .await?;
+        Connection::open(opening, prepared, exchange).await
     }
 
     /// The next exchange of a connection.

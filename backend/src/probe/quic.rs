@@ -1,9 +1,9 @@
 //! QUIC handshakes: one connection on a socket of its own, from the first Initial to the server's Finished.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quinn::crypto::rustls::{HandshakeData, QuicClientConfig};
 use quinn::{
     ClientConfig, ConnectionError, Endpoint, EndpointConfig, IdleTimeout, NoneTokenStore, TokioRuntime,
     TransportConfig, TransportErrorCode, VarInt,
@@ -15,6 +15,7 @@ use super::connection::{Agreed, Exchange, Opening, alpn_failure, certificate_fai
 use super::events::{SharedLog, Stamp};
 use super::limits;
 use super::net::clock;
+use super::tls::quic::{Negotiated, TlsConfig};
 use super::tls::{Verdict, VerdictSlot};
 
 /// How long the CONNECTION_CLOSE of a finished exchange is given to leave.
@@ -24,24 +25,22 @@ const NO_APPLICATION_PROTOCOL: u8 = 120;
 /// `H3_NO_ERROR` (RFC 9114, section 8.1).
 pub(crate) const H3_NO_ERROR: VarInt = VarInt::from_u32(0x100);
 
-/// An established QUIC connection and the endpoint that carries only it.
-pub(crate) struct QuicConnection {
-    pub(crate) connection: quinn::Connection,
+/// Everything of a connection that needs no packet: our own work, done before the clock runs.
+pub(crate) struct Prepared {
     endpoint: Endpoint,
+    config: ClientConfig,
+    slot: VerdictSlot,
+    log: SharedLog,
 }
 
-impl QuicConnection {
-    /// Does the handshake, stamping into the exchange that needs it.
-    pub(crate) async fn open(
-        opening: Opening<'_>,
-        exchange: &mut Exchange<'_>,
-        log: &SharedLog,
-    ) -> Result<(Self, Agreed), Failure> {
+impl Prepared {
+    /// Makes the configuration, the socket and the endpoint.
+    pub(crate) fn new(opening: Opening<'_>, max_time: Duration, log: SharedLog) -> Result<Self, Failure> {
         let (tls, slot) = opening
             .trust
             .config(Protocol::H3, opening.insecure)
             .map_err(|error| internal(&error))?;
-        let config = client_config(tls, exchange.max_time)?;
+        let config = client_config(tls, max_time)?;
         let socket = opening.dialler.udp(opening.address, log.clone())?;
         let endpoint = Endpoint::new_with_abstract_socket(
             EndpointConfig::default(),
@@ -50,12 +49,47 @@ impl QuicConnection {
             Arc::new(TokioRuntime),
         )
         .map_err(|error| internal(&error))?;
+        Ok(Self {
+            endpoint,
+            config,
+            slot,
+            log,
+        })
+    }
+}
+
+/// An established QUIC connection and the endpoint that carries only it.
+pub(crate) struct QuicConnection {
+    pub(crate) connection: quinn::Connection,
+    endpoint: Endpoint,
+    log: SharedLog,
+}
+
+impl Drop for QuicConnection {
+    fn drop(&mut self) {
+        self.log.forget_confirmation();
+    }
+}
+
+impl QuicConnection {
+    /// Does the handshake, stamping into the exchange that needs it.
+    pub(crate) async fn open(
+        prepared: Prepared,
+        address: SocketAddr,
+        exchange: &mut Exchange<'_>,
+    ) -> Result<(Self, Agreed), Failure> {
+        let Prepared {
+            endpoint,
+            config,
+            slot,
+            log,
+        } = prepared;
         let connecting = endpoint
-            .connect_with(config, opening.address, &opening.target.tls_name())
+            .connect_with(config, address, &exchange.target.tls_name())
             .map_err(|error| internal(&error))?;
 
         log.lock().step = true;
-        let outcome = establish(connecting, exchange, log).await;
+        let outcome = establish(connecting, exchange, &log).await;
         let recorder = &mut exchange.recorder;
         {
             let log = log.lock();
@@ -69,9 +103,16 @@ impl QuicConnection {
                 );
             }
         }
-        let connection = outcome.map_err(|ended| ended.failure(exchange, log, &slot))?;
+        let connection = outcome.map_err(|ended| ended.failure(exchange, &log, &slot))?;
         let agreed = agreed(&connection, slot.get())?;
-        Ok((Self { connection, endpoint }, agreed))
+        let watched = connection.clone();
+        log.watch_confirmation(Box::new(move || watched.stats().frame_rx.handshake_done > 0));
+        let established = Self {
+            connection,
+            endpoint,
+            log,
+        };
+        Ok((established, agreed))
     }
 
     /// Says goodbye and leaves; draining goes on without us.
@@ -172,7 +213,7 @@ fn internal(error: &dyn std::error::Error) -> Failure {
 }
 
 fn client_config(tls: rustls::ClientConfig, max_time: Duration) -> Result<ClientConfig, Failure> {
-    let crypto = QuicClientConfig::try_from(tls).map_err(|error| internal(&error))?;
+    let crypto = TlsConfig::new(tls).map_err(|error| internal(&error))?;
     let mut transport = TransportConfig::default();
     let idle = IdleTimeout::try_from(max_time + limits::HANDSHAKE).map_err(|error| internal(&error))?;
     transport
@@ -191,11 +232,12 @@ fn client_config(tls: rustls::ClientConfig, max_time: Duration) -> Result<Client
 }
 
 fn agreed(connection: &quinn::Connection, verdict: Option<Verdict>) -> Result<Agreed, Failure> {
-    let alpn = connection
+    let negotiated = connection
         .handshake_data()
-        .and_then(|data| data.downcast::<HandshakeData>().ok())
-        .and_then(|data| data.protocol);
-    if alpn.as_deref() != Some(Protocol::H3.alpn().as_bytes()) {
+        .and_then(|data| data.downcast::<Negotiated>().ok())
+        .map(|data| *data)
+        .unwrap_or_default();
+    if negotiated.alpn.as_deref() != Some(Protocol::H3.alpn().as_bytes()) {
         return Err(alpn_failure(
             FailurePhase::Quic,
             Protocol::H3,
@@ -206,7 +248,8 @@ fn agreed(connection: &quinn::Connection, verdict: Option<Verdict>) -> Result<Ag
         http_version: Some(Protocol::H3.alpn().to_owned()),
         // The only version that QUIC v1 has (RFC 9001, section 4.2).
         tls_version: Some("TLSv1.3".to_owned()),
+        tls_cipher: negotiated.cipher,
+        tls_group: negotiated.group,
         verdict,
-        ..Agreed::default()
     })
 }

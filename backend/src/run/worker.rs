@@ -88,7 +88,7 @@ pub async fn execute(
         let carried_out = match &pinned.address {
             Ok(address) => {
                 cancel
-                    .run_until_cancelled(worker.connection(slot, *address, requests))
+                    .run_until_cancelled(Box::pin(worker.connection(slot, *address, requests)))
                     .await
             }
             Err(failure) => {

@@ -58,6 +58,8 @@ impl StampedUdp {
         if let Some(pending) = pause.as_mut() {
             ready!(pending.as_mut().poll(context));
             *pause = None;
+            drop(pause);
+            self.log.on_processed();
         }
         Poll::Ready(())
     }

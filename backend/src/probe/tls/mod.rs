@@ -1,6 +1,7 @@
 //! TLS for a probe: one configuration per exchange, the real certificate check, and what it found.
 
 mod public_root;
+pub(crate) mod quic;
 mod verifier;
 
 use std::sync::Arc;
