@@ -10,9 +10,9 @@ use url::form_urlencoded;
 /// Longest delay before the header section, and longest stall within the body.
 const LONGEST_DELAY: Duration = Duration::from_secs(10);
 /// Longest body, in bytes.
-pub(super) const MOST_BYTES: u64 = 64 << 20;
+pub(super) const MOST_BYTES: u64 = 64_000_000;
 /// Longest body that is compressed, in bytes: it is compressed as a whole before anything is sent.
-pub(super) const MOST_CODED_BYTES: u64 = 8 << 20;
+pub(super) const MOST_CODED_BYTES: u64 = 8_000_000;
 /// Longest `server-timing`.
 const MOST_TIMING_BYTES: usize = 1024;
 
@@ -74,7 +74,7 @@ impl Default for Parameters {
         Self {
             delay: Duration::ZERO,
             body_delay: Duration::ZERO,
-            bytes: 1 << 10,
+            bytes: 1000,
             content: Content::Text,
             coding: Coding::Identity,
             server_timing: None,
@@ -178,14 +178,14 @@ fn decimal(text: &str) -> Option<f64> {
     if plain { text.parse().ok() } else { None }
 }
 
-/// `500`, `100k` or `2m`, in powers of 1024.
+/// `500`, `100k` or `2m`, in powers of 1000, as sizes are shown.
 fn size(text: &str) -> Option<u64> {
     let lower = text.to_ascii_lowercase();
     let (number, unit) = match lower.strip_suffix('k') {
-        Some(number) => (number, 1 << 10),
+        Some(number) => (number, 1000),
         None => lower
             .strip_suffix('m')
-            .map_or((lower.as_str(), 1), |number| (number, 1 << 20)),
+            .map_or((lower.as_str(), 1), |number| (number, 1_000_000)),
     };
     let value = number.parse::<u64>().ok()?.checked_mul(unit)?;
     Some(value).filter(|bytes| *bytes <= MOST_BYTES)
@@ -202,7 +202,7 @@ mod tests {
         let expected = Parameters {
             delay: Duration::from_millis(25),
             body_delay: Duration::from_millis(1500),
-            bytes: 102_400,
+            bytes: 100_000,
             content: Content::Random,
             coding: Coding::Brotli,
             server_timing: Some(HeaderValue::from_static("db;dur=3")),
