@@ -214,7 +214,10 @@ async fn the_keyboard_alone_starts_a_run() {
             "the form to be usable again",
             "return document.querySelector('#start') !== null && !document.querySelector('#url').disabled",
         )
-        .await
+        .await?;
+        let words = page.element("#run-error").await?.text().await?;
+        assert!(words.contains("cancelled"), "{words}");
+        Ok(())
     })
     .await;
 }
