@@ -27,8 +27,6 @@ pub struct Options {
     pub accept: Vec<String>,
     /// Width and height of the window.
     pub window: Option<(u32, u32)>,
-    /// A light or dark page; the browser's default when absent.
-    pub dark: bool,
 }
 
 /// Opens a browser, runs `test` in it and closes it, also when the test fails. Skips visibly where there is no browser.
@@ -81,6 +79,7 @@ fn arguments(options: &Options, profile: &TempDir) -> Vec<String> {
         "--headless",
         "--no-sandbox",
         "--disable-gpu",
+        "--hide-scrollbars",
         "--disable-dev-shm-usage",
         "--no-first-run",
         "--disable-background-networking",
@@ -101,9 +100,6 @@ fn arguments(options: &Options, profile: &TempDir) -> Vec<String> {
             "--ignore-certificate-errors-spki-list={}",
             options.accept.join(",")
         ));
-    }
-    if options.dark {
-        arguments.push("--force-dark-mode".to_owned());
     }
     arguments
 }

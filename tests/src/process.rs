@@ -67,11 +67,6 @@ impl Program {
     pub fn said(&self) -> String {
         self.said.lock().expect("the reader did not panic").clone()
     }
-
-    /// Whether it still runs.
-    pub fn is_running(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
-    }
 }
 
 impl Drop for Program {

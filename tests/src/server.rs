@@ -18,7 +18,7 @@ pub struct Server {
     pub origin: String,
     /// SHA-256 of the subject public key info of the origin's certificate, base64, as Chromium wants it.
     pub spki: String,
-    program: Program,
+    _program: Program,
     folder: TempDir,
 }
 
@@ -69,7 +69,7 @@ impl Server {
             page: page.unwrap_or_default(),
             origin: origin.unwrap_or_default(),
             spki: spki.unwrap_or_default(),
-            program,
+            _program: program,
             folder,
         }
     }
@@ -87,16 +87,6 @@ impl Server {
     /// A client of its API.
     pub fn client(&self) -> Client {
         Client::new(&self.page)
-    }
-
-    /// Whether it still runs.
-    pub fn is_running(&mut self) -> bool {
-        self.program.is_running()
-    }
-
-    /// Everything it has printed.
-    pub fn said(&self) -> String {
-        self.program.said()
     }
 }
 
