@@ -285,6 +285,13 @@ async fn only_the_offered_expiries_are_accepted() {
     let server = Server::start();
     let client = server.client();
     let document = client.finish(&short_plan(&server)).await;
+    let mut ends = Vec::new();
+    for path in ["/api/v1/results?expires_days=1", "/api/v1/results"] {
+        let answer = client.send_json(Method::POST, path, &document).await;
+        ends.push(answer.read::<StoredResult>().expires);
+    }
+    // Times in UTC as RFC 3339 sort as text.
+    assert!(document.created < ends[0] && ends[0] < ends[1], "{ends:?}");
     for query in [
         "expires_days=0",
         "expires_days=1000000",
