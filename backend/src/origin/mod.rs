@@ -251,7 +251,7 @@ mod tests {
             "told {told}, took {took:?}"
         );
         assert_eq!(body.len(), 3000);
-        assert_eq!(response.headers()["content-length"], "3072");
+        assert_eq!(response.headers()["content-length"], "3000");
         assert_eq!(response.headers()["cache-control"], "no-store");
     }
 
