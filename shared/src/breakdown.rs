@@ -1,10 +1,8 @@
 //! Marks and circumstances to phases and gaps that add up to the total exactly.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
-use crate::{Mark, Marks, Nanos, Phase, PhaseValue, Protocol, Quality, quality::round_count};
+use crate::{Map, Mark, Marks, Nanos, Phase, PhaseValue, Protocol, Quality, quality::round_count};
 
 /// Whether the connection was made for this exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -54,7 +52,7 @@ pub struct Gap {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Breakdown {
     /// All of [`Phase::ALL`].
-    pub phases: BTreeMap<Phase, PhaseValue>,
+    pub phases: Map<Phase, PhaseValue>,
     /// The gaps, in order of time. Empty where the total is not known.
     pub gaps: Vec<Gap>,
 }
@@ -65,7 +63,7 @@ pub struct Breakdown {
 /// exactly wherever there is a total; an absent phase has its reason.
 pub fn breakdown(marks: &Marks, circumstances: &Circumstances<'_>) -> Breakdown {
     let reader = Reader { marks, circumstances };
-    let mut phases: BTreeMap<Phase, PhaseValue> = Phase::ALL
+    let mut phases: Map<Phase, PhaseValue> = Phase::ALL
         .iter()
         .map(|phase| (*phase, reader.phase(*phase)))
         .collect();
@@ -194,7 +192,7 @@ impl Reader<'_> {
 
 /// Walks the tiling phases in order of time and collects what lies between them. A tile that begins before the one
 /// before it ended, or lasts longer than the exchange, is demoted, so that the sum stays exact.
-fn tile(phases: &mut BTreeMap<Phase, PhaseValue>, reader: &Reader<'_>) -> Vec<Gap> {
+fn tile(phases: &mut Map<Phase, PhaseValue>, reader: &Reader<'_>) -> Vec<Gap> {
     let mut gaps = Vec::new();
     let mut push = |after, before, from: Nanos, to: Nanos| {
         if let Some(ns) = to.since(from).filter(|ns| *ns > Nanos::ZERO) {
@@ -242,9 +240,9 @@ fn tile(phases: &mut BTreeMap<Phase, PhaseValue>, reader: &Reader<'_>) -> Vec<Ga
 
 /// Demotes what cannot be true beside the tiles: parts of a setup that contradicts itself, parts that do not fit into
 /// it, and a time to the first byte longer than the whole.
-fn demote_parts(phases: &mut BTreeMap<Phase, PhaseValue>) {
-    let value = |phases: &BTreeMap<Phase, PhaseValue>, phase| phases.get(&phase).and_then(|value| value.ns);
-    let quality = |phases: &BTreeMap<Phase, PhaseValue>, phase| phases.get(&phase).map(|value| value.quality);
+fn demote_parts(phases: &mut Map<Phase, PhaseValue>) {
+    let value = |phases: &Map<Phase, PhaseValue>, phase| phases.get(&phase).and_then(|value| value.ns);
+    let quality = |phases: &Map<Phase, PhaseValue>, phase| phases.get(&phase).map(|value| value.quality);
     let inconsistent = Some(Quality::Inconsistent);
 
     let setup_fails = quality(phases, Phase::Setup) == inconsistent;
@@ -278,7 +276,7 @@ fn demote_parts(phases: &mut BTreeMap<Phase, PhaseValue>) {
     }
 }
 
-fn server(phases: &BTreeMap<Phase, PhaseValue>, circumstances: &Circumstances<'_>) -> PhaseValue {
+fn server(phases: &Map<Phase, PhaseValue>, circumstances: &Circumstances<'_>) -> PhaseValue {
     let Some(wait) = phases.get(&Phase::Wait) else {
         return PhaseValue::absent(Quality::NotObserved, "wait was not recorded");
     };

@@ -21,6 +21,7 @@ mod facts;
 mod failure;
 pub mod format;
 pub mod headline;
+mod map;
 mod mark;
 mod phase;
 mod plan;
@@ -39,6 +40,7 @@ pub use document::{
 pub use event::{BrowserReport, RunAccepted, RunEvent, ServerConfig, StoreConfig, StoredResult};
 pub use facts::{Facts, HEADERS_OF_INTEREST, RttSource};
 pub use failure::{Failure, FailureKind, FailurePhase};
+pub use map::Map;
 pub use mark::{Mark, Marks, StampSource};
 pub use phase::Phase;
 pub use plan::{Family, Method, Plan, PlanError, Temperature};

@@ -1,10 +1,8 @@
 //! The marks of an exchange and where each stamp was taken.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
-use crate::Nanos;
+use crate::{Map, Nanos};
 
 /// An event of an exchange that gets a time stamp. The order of the variants is the order of the events in a cold
 /// exchange over TCP.
@@ -95,7 +93,7 @@ pub enum StampSource {
 /// The marks of one exchange that happened. A mark that did not happen is absent, never zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Marks(BTreeMap<Mark, Nanos>);
+pub struct Marks(Map<Mark, Nanos>);
 
 impl Marks {
     /// No mark at all.

@@ -1,10 +1,8 @@
 //! One exchange being recorded: marks with their sources, facts, and at the end a sample.
 
-use std::collections::BTreeMap;
-
 use http::HeaderMap;
 use http::header::LOCATION;
-use shared::{ConnectionUse, Facts, Failure, HEADERS_OF_INTEREST, Mark, Marks, Nanos, Sample, StampSource};
+use shared::{ConnectionUse, Facts, Failure, HEADERS_OF_INTEREST, Map, Mark, Marks, Nanos, Sample, StampSource};
 
 use super::events::Stamp;
 use super::net::clock;
@@ -20,7 +18,7 @@ const MAX_FIELDS: usize = 32;
 pub(crate) struct Recorder {
     start: Nanos,
     marks: Marks,
-    sources: BTreeMap<Mark, StampSource>,
+    sources: Map<Mark, StampSource>,
     /// What was observed beside times.
     pub(crate) facts: Facts,
 }
@@ -32,7 +30,7 @@ impl Recorder {
         let mut recorder = Self {
             start,
             marks: Marks::new(),
-            sources: BTreeMap::new(),
+            sources: Map::new(),
             facts: Facts {
                 connection: Some(connection),
                 tls: Some(target.tls),

@@ -1,7 +1,5 @@
 //! What a document from elsewhere must satisfy before it is stored, shown or computed with.
 
-use std::collections::BTreeSet;
-
 use thiserror::Error;
 
 use crate::{
@@ -171,14 +169,13 @@ fn check_arms(arms: &[Arm]) -> Result<(), DocumentError> {
     if samples(arms) > MAX_SAMPLES {
         return fail("arms", format!("more than {MAX_SAMPLES} samples"));
     }
-    let mut ids = BTreeSet::new();
     for (index, arm) in arms.iter().enumerate() {
         let at = format!("arms[{index}]");
         let expected = Arm::id_for(arm.source, arm.protocol, arm.temperature);
         if arm.id != expected {
             return fail(format!("{at}.id"), format!("must be {expected}"));
         }
-        if !ids.insert(&arm.id) {
+        if arms[..index].iter().any(|earlier| earlier.id == arm.id) {
             return fail(format!("{at}.id"), "occurs twice");
         }
         for (sample, index) in arm.samples.iter().zip(0..) {

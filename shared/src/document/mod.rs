@@ -11,12 +11,10 @@ pub mod redact;
 
 pub use check::DocumentError;
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Facts, Failure, Gap, Mark, Marks, Nanos, Phase, PhaseValue, Plan, Protocol, StampSource, Temperature,
+    Facts, Failure, Gap, Map, Mark, Marks, Nanos, Phase, PhaseValue, Plan, Protocol, StampSource, Temperature,
 };
 
 /// The schema this version reads and writes.
@@ -176,11 +174,11 @@ pub struct Sample {
     /// The marks that happened, in nanoseconds since `start`.
     pub marks: Marks,
     /// Where each mark was stamped.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub mark_sources: BTreeMap<Mark, StampSource>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub mark_sources: Map<Mark, StampSource>,
     /// Every phase, with a value or a reason. Recomputed by [`Document::recompute`].
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub phases: BTreeMap<Phase, PhaseValue>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub phases: Map<Phase, PhaseValue>,
     /// What lies between the phases. Recomputed by [`Document::recompute`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<Gap>,
@@ -203,8 +201,8 @@ pub struct ArmSummary {
     /// Samples that failed.
     pub failed: u32,
     /// Failures by kind.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub failures: BTreeMap<crate::FailureKind, u32>,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub failures: Map<crate::FailureKind, u32>,
     /// Samples taken while the host was busy.
     #[serde(default)]
     pub disturbed: u32,
@@ -213,7 +211,7 @@ pub struct ArmSummary {
     pub min_rtt_ns: Option<Nanos>,
     /// Per phase that has at least one value.
     #[serde(default)]
-    pub phases: BTreeMap<Phase, PhaseSummary>,
+    pub phases: Map<Phase, PhaseSummary>,
 }
 
 /// A phase over the successful samples of an arm. Quantiles are type 7 (linear interpolation) of the values present.

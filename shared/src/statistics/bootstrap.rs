@@ -1,7 +1,5 @@
 //! Seeded resampling of paired blocks: the shift of medians between two arms and its interval.
 
-use std::collections::BTreeSet;
-
 use oorandom::Rand32;
 
 use crate::Nanos;
@@ -41,8 +39,15 @@ pub struct Shift {
 /// with `seed`; for each of [`RESAMPLES`] resamples as many draws `rand_range(0..n)` as there are common blocks `n`,
 /// each an index into those blocks in ascending order. Percentiles are of type 7.
 pub fn shift(a: &[Observation], b: &[Observation], seed: u64) -> Option<Shift> {
-    let blocks_of = |arm: &[Observation]| arm.iter().map(|o| o.block).collect::<BTreeSet<u32>>();
-    let common: Vec<u32> = blocks_of(a).intersection(&blocks_of(b)).copied().collect();
+    let blocks_of = |arm: &[Observation]| {
+        let mut blocks: Vec<u32> = arm.iter().map(|o| o.block).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        blocks
+    };
+    let of_b = blocks_of(b);
+    let mut common = blocks_of(a);
+    common.retain(|block| of_b.binary_search(block).is_ok());
     let blocks = u32::try_from(common.len()).ok().filter(|blocks| *blocks >= 2)?;
     let a = SortedArm::new(a, &common);
     let b = SortedArm::new(b, &common);

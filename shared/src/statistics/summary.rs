@@ -1,8 +1,6 @@
 //! Median, mean, spread and quantiles of one arm.
 
-use std::collections::BTreeMap;
-
-use crate::{ArmSummary, Nanos, Phase, PhaseSummary, Quality, Sample, quality::round_count};
+use crate::{ArmSummary, Map, Nanos, Phase, PhaseSummary, Quality, Sample, quality::round_count};
 
 /// What the samples of one arm have in common: counts over all of them, figures over the successful ones.
 pub fn summarise(samples: &[Sample]) -> ArmSummary {
@@ -12,7 +10,7 @@ pub fn summarise(samples: &[Sample]) -> ArmSummary {
             None => summary.ok += 1,
             Some(failure) => {
                 summary.failed += 1;
-                *summary.failures.entry(failure.kind).or_insert(0) += 1;
+                *summary.failures.or_default(failure.kind) += 1;
             }
         }
         summary.disturbed += u32::from(sample.disturbed);
@@ -39,7 +37,7 @@ pub fn quantile(sorted: &[Nanos], p: f64) -> Option<Nanos> {
     Some(below.plus(Nanos(way)))
 }
 
-fn phases(samples: &[Sample]) -> BTreeMap<Phase, PhaseSummary> {
+fn phases(samples: &[Sample]) -> Map<Phase, PhaseSummary> {
     Phase::ALL
         .into_iter()
         .filter_map(|phase| Some((phase, phase_summary(samples, phase)?)))

@@ -1,12 +1,10 @@
 //! A document in columns: what stands in a link's payload.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::{LinkError, RESOLUTIONS, column::Column, facts::FactColumns};
 use crate::{
-    Arm, DnsReport, Document, Facts, Failure, Mark, Marks, Nanos, Plan, Protocol, Sample, Source,
+    Arm, DnsReport, Document, Facts, Failure, Map, Mark, Marks, Nanos, Plan, Protocol, Sample, Source,
     StampSource, Temperature, Tool, Vantage, document::SCHEMA,
 };
 
@@ -54,9 +52,9 @@ struct PackedArm {
     exchange: Option<Column<i64>>,
     /// In units of the resolution, less the mark before it in the order of [`Mark`].
     #[serde(default)]
-    marks: BTreeMap<Mark, Column<i64>>,
+    marks: Map<Mark, Column<i64>>,
     #[serde(default)]
-    mark_sources: BTreeMap<Mark, Column<StampSource>>,
+    mark_sources: Map<Mark, Column<StampSource>>,
     #[serde(default)]
     facts: FactColumns,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -250,9 +248,9 @@ impl PackedArm {
 
 /// Differences, as a mark repeats most of the digits of the one before; in the order of marks, not of time, so that a
 /// difference can be negative (a QUIC handshake is often confirmed after the request was sent).
-fn mark_columns(samples: &[Sample], resolution: Nanos) -> Result<BTreeMap<Mark, Column<i64>>, LinkError> {
+fn mark_columns(samples: &[Sample], resolution: Nanos) -> Result<Map<Mark, Column<i64>>, LinkError> {
     let mut before = vec![0_i64; samples.len()];
-    let mut found = BTreeMap::new();
+    let mut found = Map::new();
     for mark in Mark::ALL {
         let mut steps = Vec::with_capacity(samples.len());
         for (sample, before) in samples.iter().zip(&mut before) {
@@ -269,7 +267,7 @@ fn mark_columns(samples: &[Sample], resolution: Nanos) -> Result<BTreeMap<Mark, 
     Ok(found)
 }
 
-fn columns<T: Clone + PartialEq>(values: impl Fn(Mark) -> Vec<Option<T>>) -> BTreeMap<Mark, Column<T>> {
+fn columns<T: Clone + PartialEq>(values: impl Fn(Mark) -> Vec<Option<T>>) -> Map<Mark, Column<T>> {
     let found = Mark::ALL.into_iter();
     found
         .filter_map(|mark| Some((mark, Column::from_values(values(mark))?)))

@@ -1,32 +1,31 @@
 //! Readings grouped into arms, in the order of the requests.
 
-use std::collections::BTreeMap;
-
 use super::Reading;
 use crate::{Arm, Protocol, Source, Temperature};
 
 /// Groups readings, in the order of the requests, into arms by protocol and temperature; numbers the samples. Each
 /// request is a block of its own.
 pub fn arms(readings: Vec<Reading>) -> Vec<Arm> {
-    let mut grouped: BTreeMap<(u8, Option<Protocol>, u8), Arm> = BTreeMap::new();
+    let mut arms: Vec<Arm> = Vec::new();
     let mut switched = Switch::default();
     for (mut reading, seq) in readings.into_iter().zip(0_u32..) {
         switched.look_at(&mut reading);
         reading.sample.seq = seq;
         reading.sample.block = seq;
         let (protocol, temperature) = (reading.protocol, reading.temperature);
-        let place = match temperature {
-            Some(Temperature::Cold) => 0,
-            Some(Temperature::Warm) => 1,
-            None => 2,
-        };
-        grouped
-            .entry((u8::from(protocol.is_none()), protocol, place))
-            .or_insert_with(|| Arm::new(Source::Browser, protocol, temperature))
-            .samples
-            .push(reading.sample);
+        let is_of = |arm: &Arm| (arm.protocol, arm.temperature) == (protocol, temperature);
+        let at = arms.iter().position(is_of).unwrap_or_else(|| {
+            arms.push(Arm::new(Source::Browser, protocol, temperature));
+            arms.len() - 1
+        });
+        arms[at].samples.push(reading.sample);
     }
-    grouped.into_values().collect()
+    // In the order of protocol and temperature; what is not known comes last.
+    arms.sort_by_key(|arm| {
+        let temperature = arm.temperature.map_or(2, |temperature| temperature as u8);
+        (arm.protocol.map_or(3, |protocol| protocol as u8), temperature)
+    });
+    arms
 }
 
 /// Watches for the switch to HTTP/3, whose handshake is then not part of any request.
