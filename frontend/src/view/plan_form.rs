@@ -64,9 +64,9 @@ pub(crate) fn plan_form(props: &PlanForm<'_>) -> Html {
                         oninput={text(&props.on_edit, Edit::Url)} />
                 </div>
                 if props.active {
-                    <button type="button" id="cancel" onclick={cancel}>{ "Cancel" }</button>
+                    <button key="cancel" type="button" id="cancel" onclick={cancel}>{ "Cancel" }</button>
                 } else {
-                    <button type="submit" id="start" class="primary">{ "Measure" }</button>
+                    <button key="start" type="submit" id="start" class="primary">{ "Measure" }</button>
                 }
             </div>
             { fault("url") }
