@@ -62,24 +62,24 @@ pub enum RunEvent {
 /// Every event's members beside each other. Reading by the tag would keep a copy of everything until the tag is known,
 /// and double the code of the page with a second reader for all types of a document.
 #[derive(Deserialize)]
-struct Fields {
+pub(crate) struct Fields {
     #[serde(rename = "type")]
-    kind: Kind,
-    ahead: Option<u32>,
-    plan: Option<Plan>,
-    dns: Option<DnsReport>,
-    address: Option<String>,
-    expected: Option<u32>,
-    arm: Option<String>,
-    sample: Option<Box<Sample>>,
-    document: Option<Box<Document>>,
-    field: Option<String>,
-    message: Option<String>,
+    pub(crate) kind: Kind,
+    pub(crate) ahead: Option<u32>,
+    pub(crate) plan: Option<Plan>,
+    pub(crate) dns: Option<DnsReport>,
+    pub(crate) address: Option<String>,
+    pub(crate) expected: Option<u32>,
+    pub(crate) arm: Option<String>,
+    pub(crate) sample: Option<Box<Sample>>,
+    pub(crate) document: Option<Box<Document>>,
+    pub(crate) field: Option<String>,
+    pub(crate) message: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+pub(crate) enum Kind {
     Queued,
     Started,
     Sample,

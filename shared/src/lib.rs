@@ -31,6 +31,7 @@ pub mod schedule;
 pub mod source;
 pub mod statistics;
 mod time;
+pub mod wire;
 
 pub use breakdown::{Breakdown, Circumstances, ConnectionUse, Gap, breakdown};
 pub use document::{

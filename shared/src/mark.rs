@@ -121,6 +121,16 @@ impl Marks {
         self.0.iter().map(|(mark, time)| (*mark, *time))
     }
 
+    /// The marks as a map.
+    pub(crate) fn map(&self) -> &Map<Mark, Nanos> {
+        &self.0
+    }
+
+    /// From a map.
+    pub(crate) fn from_map(map: Map<Mark, Nanos>) -> Self {
+        Self(map)
+    }
+
     /// How many happened.
     pub fn len(&self) -> usize {
         self.0.len()

@@ -1,6 +1,7 @@
 //! The Server-Timing field (W3C Server Timing): what a server says about its own time.
 
 use super::field::{Rejected, is_token, split, trim, unquote};
+use crate::wire::parse_number;
 
 /// A Server-Timing field value.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -113,29 +114,8 @@ fn text(value: &str) -> Option<String> {
     unquote(&value[..=close?.0])
 }
 
-/// A number that is not negative: digits, with or without fraction and exponent. The standard library's parser brings tables
-/// of 10 kB for the last bit of numbers with more than 15 digits, which no clock has.
 fn duration(text: &str) -> Option<f64> {
-    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
-        None => (text, 0),
-    };
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let mut number = 0.0_f64;
-    let mut any = false;
-    for byte in whole.bytes().chain(fraction.bytes()) {
-        let digit = byte.checked_sub(b'0').filter(|digit| *digit < 10)?;
-        number = number * 10.0 + f64::from(digit);
-        any = true;
-    }
-    let shift = exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?;
-    // Division is exact where a multiplication by a negative power is not: 53.2 stays 53.2.
-    let number = if shift < 0 {
-        number / 10_f64.powi(shift.checked_neg()?)
-    } else {
-        number * 10_f64.powi(shift)
-    };
-    (any && number.is_finite()).then_some(number)
+    parse_number(text).filter(|number| *number >= 0.0)
 }
 
 #[cfg(test)]

@@ -1,19 +1,49 @@
 //! One quantity over all samples of an arm: once where it is the same for all, else a list.
 
-use serde::{Deserialize, Serialize};
-
 use super::LinkError;
-use crate::{ConnectionUse, Failure, Nanos, RttSource, StampSource};
+use crate::{
+    ConnectionUse, Failure, Nanos, RttSource, StampSource,
+    wire::{Json, Object, ReadJson, Reader, WriteJson},
+};
 
 /// A quantity of every sample, in their order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Column<T> {
-    /// All samples have this value.
-    #[serde(rename = "c")]
+    /// All samples have this value. In JSON: `{"c": value}`.
     Constant(T),
-    /// Each its own, or none.
-    #[serde(rename = "l")]
+    /// Each its own, or none. In JSON: `{"l": [value or null, …]}`.
     List(Vec<Option<T>>),
+}
+
+impl<T: ReadJson> ReadJson for Column<T> {
+    fn read(json: &Json<'_>, reader: &mut Reader) -> Self {
+        match (json.get("c"), json.get("l")) {
+            (Json::Null, Json::List(items)) => {
+                Self::List(items.iter().map(|item| Option::read(item, reader)).collect())
+            }
+            (value, Json::Null) => {
+                if *value == Json::Null {
+                    reader.refuse();
+                }
+                Self::Constant(T::read(value, reader))
+            }
+            _ => {
+                reader.refuse();
+                Self::List(Vec::new())
+            }
+        }
+    }
+}
+
+impl<T: WriteJson> WriteJson for Column<T> {
+    fn write(&self, out: &mut String) {
+        let mut object = Object::open(out);
+        match self {
+            Self::Constant(value) => object.member("c", value),
+            Self::List(values) => object.member("l", values),
+        }
+        object.close();
+    }
 }
 
 impl<T: Clone + PartialEq> Column<T> {

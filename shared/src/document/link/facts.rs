@@ -1,20 +1,19 @@
 //! The facts of an arm's samples in columns.
 
-use serde::{Deserialize, Serialize};
-
 use super::{LinkError, column::Column};
-use crate::{ConnectionUse, Facts, Nanos, RttSource};
+use crate::{ConnectionUse, Facts, Nanos, RttSource, wire_struct};
 
 /// Declares a column for each field. That all fields are named is checked by the compiler: [`Facts`] is built without `..`.
 macro_rules! columns {
     (optional: $($field:ident: $kind:ty,)+; lists: $($list:ident: $item:ty,)+) => {
         /// A column for each field of [`Facts`].
-        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-        #[serde(default, deny_unknown_fields)]
+        #[derive(Clone, Debug, Default, PartialEq)]
         pub(super) struct FactColumns {
-            $(#[serde(skip_serializing_if = "Option::is_none")] $field: Option<Column<$kind>>,)+
-            $(#[serde(skip_serializing_if = "Option::is_none")] $list: Option<Column<Vec<$item>>>,)+
+            $($field: Option<Column<$kind>>,)+
+            $($list: Option<Column<Vec<$item>>>,)+
         }
+
+        wire_struct!(FactColumns { | $($field),+, $($list),+ });
 
         impl FactColumns {
             pub(super) fn from_facts(facts: &[Facts]) -> Self {

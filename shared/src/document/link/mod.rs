@@ -36,13 +36,13 @@ mod facts;
 mod packed;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use serde::Deserialize;
 use thiserror::Error;
 
 use self::packed::Packed;
 use crate::{
     Document, Nanos,
     document::{DocumentError, SCHEMA},
+    wire::{self, Json, WireError},
 };
 
 /// Largest payload: decompressing stops here.
@@ -115,10 +115,9 @@ pub fn encodings(document: &Document) -> impl Iterator<Item = Result<Encoded, Li
 /// # Errors
 /// When it is larger than what [`decode`] accepts.
 pub fn encode(document: &Document, resolution: Nanos) -> Result<Vec<u8>, LinkError> {
-    let json = serde_json::to_vec(&Packed::from_document(document, resolution)?);
-    let json = json.map_err(|error| LinkError::Invalid(error.to_string()))?;
-    let mut payload = crc32fast::hash(&json).to_le_bytes().to_vec();
-    payload.extend(json);
+    let json = wire::to_text(&Packed::from_document(document, resolution)?);
+    let mut payload = crc32fast::hash(json.as_bytes()).to_le_bytes().to_vec();
+    payload.extend_from_slice(json.as_bytes());
     if payload.len() > MAX_INFLATED_BYTES {
         return Err(LinkError::TooLarge);
     }
@@ -131,10 +130,6 @@ pub fn encode(document: &Document, resolution: Nanos) -> Result<Vec<u8>, LinkErr
 /// # Errors
 /// When the payload is not whole, of another version, or not a valid document.
 pub fn decode(payload: &[u8]) -> Result<Document, LinkError> {
-    #[derive(Deserialize)]
-    struct Header {
-        schema: u32,
-    }
     if payload.len() > MAX_INFLATED_BYTES {
         return Err(LinkError::TooLarge);
     }
@@ -142,12 +137,15 @@ pub fn decode(payload: &[u8]) -> Result<Document, LinkError> {
     if crc32fast::hash(json) != u32::from_le_bytes(*checksum) {
         return Err(LinkError::Cut);
     }
-    let invalid = |error: serde_json::Error| LinkError::Invalid(error.to_string());
-    let header: Header = serde_json::from_slice(json).map_err(invalid)?;
-    if header.schema != SCHEMA {
-        return Err(LinkError::Version(format!("{VERSION}, schema {}", header.schema)));
+    let json = std::str::from_utf8(json).map_err(|_| LinkError::Invalid("it is not text".into()))?;
+    let json = Json::parse(json).ok_or_else(|| LinkError::Invalid(WireError::NotJson.to_string()))?;
+    // Another schema may have other members: it is named before they are looked at.
+    let schema = json.get("schema").integer();
+    if schema.is_some_and(|schema| schema != i128::from(SCHEMA)) {
+        let schema = schema.unwrap_or_default();
+        return Err(LinkError::Version(format!("{VERSION}, schema {schema}")));
     }
-    let packed: Packed = serde_json::from_slice(json).map_err(invalid)?;
+    let packed: Packed = wire::from_json(&json).map_err(|error| LinkError::Invalid(error.to_string()))?;
     let mut document = packed.into_document()?;
     document.check()?;
     document.recompute();

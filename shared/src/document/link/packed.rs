@@ -1,11 +1,9 @@
 //! A document in columns: what stands in a link's payload.
 
-use serde::{Deserialize, Serialize};
-
 use super::{LinkError, RESOLUTIONS, column::Column, facts::FactColumns};
 use crate::{
     Arm, DnsReport, Document, Facts, Failure, Map, Mark, Marks, Nanos, Plan, Protocol, Sample, Source,
-    StampSource, Temperature, Tool, Vantage, document::SCHEMA,
+    StampSource, Temperature, Tool, Vantage, document::SCHEMA, wire_struct,
 };
 
 /// Most samples of a link.
@@ -16,53 +14,46 @@ const MAX_ARMS: usize = 24;
 const MAX_SPREAD_BYTES: usize = 8 << 20;
 
 /// A document without what can be computed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Packed {
     schema: u32,
     created: String,
     tool: Tool,
     plan: Plan,
     vantage: Vantage,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     browser_vantage: Option<Vantage>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     dns: Option<DnsReport>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     address: Option<String>,
     resolution: Nanos,
     arms: Vec<PackedArm>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 struct PackedArm {
     source: Source,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     protocol: Option<Protocol>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     temperature: Option<Temperature>,
     samples: usize,
     /// Less that of the sample before; the first as it is. Likewise `block`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     seq: Option<Column<i64>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     block: Option<Column<i64>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     exchange: Option<Column<i64>>,
     /// In units of the resolution, less the mark before it in the order of [`Mark`].
-    #[serde(default)]
     marks: Map<Mark, Column<i64>>,
-    #[serde(default)]
     mark_sources: Map<Mark, Column<StampSource>>,
-    #[serde(default)]
     facts: FactColumns,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<Column<Failure>>,
     /// Indices of the disturbed samples.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     disturbed: Vec<usize>,
 }
+
+wire_struct!(Packed {
+    schema, created, tool, plan, vantage, resolution, arms | browser_vantage, dns, address
+});
+
+wire_struct!(PackedArm {
+    source, samples | protocol, temperature, seq, block, exchange, marks, mark_sources, facts, failure, disturbed
+});
 
 impl Packed {
     pub(super) fn from_document(document: &Document, resolution: Nanos) -> Result<Self, LinkError> {
