@@ -1,7 +1,10 @@
 //! Typed calls to the API; the types are the model's.
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use shared::{BrowserReport, Document, Plan, RunAccepted, ServerConfig, StoredResult};
+use shared::{
+    BrowserReport, Document, Plan, RunAccepted, ServerConfig, StoredResult,
+    wire::{self, ReadJson},
+    wire_renamed,
+};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Headers, RequestInit, Response};
@@ -9,13 +12,14 @@ use web_sys::{Headers, RequestInit, Response};
 use crate::state::FieldError;
 
 /// A problem document (RFC 9457), as far as the page shows it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Default)]
 struct Problem {
-    title: String,
-    detail: String,
+    title: Option<String>,
+    detail: Option<String>,
     field: Option<String>,
 }
+
+wire_renamed!(Problem { title = "title", detail = "detail", field = "field" });
 
 /// `GET /api/v1/config`.
 ///
@@ -30,7 +34,7 @@ pub(crate) async fn config() -> Result<ServerConfig, FieldError> {
 /// # Errors
 /// In words, with the field of the plan that is at fault, if one is.
 pub(crate) async fn start(plan: &Plan) -> Result<RunAccepted, FieldError> {
-    parse(&call("POST", "runs", Some(json(plan)?), None).await?)
+    parse(&call("POST", "runs", Some(wire::to_text(plan)), None).await?)
 }
 
 /// `DELETE /api/v1/runs/{id}`: cancels a run.
@@ -49,7 +53,7 @@ pub(crate) async fn cancel(id: &str) -> Result<(), FieldError> {
 /// In words.
 pub(crate) async fn add_browser(id: &str, report: &BrowserReport) -> Result<Document, FieldError> {
     let path = ["runs/", id, "/browser"].concat();
-    parse(&call("PUT", &path, Some(json(report)?), None).await?)
+    parse(&call("PUT", &path, Some(wire::to_text(report)), None).await?)
 }
 
 /// `POST /api/v1/results`: stores a result for so many days.
@@ -58,7 +62,7 @@ pub(crate) async fn add_browser(id: &str, report: &BrowserReport) -> Result<Docu
 /// In words.
 pub(crate) async fn store(document: &Document, days: u32) -> Result<StoredResult, FieldError> {
     let path = ["results?expires_days=", &days.to_string()].concat();
-    parse(&call("POST", &path, Some(json(document)?), None).await?)
+    parse(&call("POST", &path, Some(wire::to_text(document)), None).await?)
 }
 
 /// `GET /api/v1/results/{id}`, as it came: what is opened is checked by the caller.
@@ -126,10 +130,10 @@ async fn call(
 
 /// The error in words that a problem document, or whatever came instead, means.
 fn problem(status: u16, body: &str) -> FieldError {
-    let problem: Problem = serde_json::from_slice(body.as_bytes()).unwrap_or_default();
-    let message = [problem.detail, problem.title]
-        .into_iter()
-        .find(|text| !text.is_empty())
+    let problem: Problem = wire::from_text(body).unwrap_or_default();
+    let message = problem
+        .detail
+        .or(problem.title)
         .unwrap_or_else(|| ["The server answered with status ", &status.to_string(), "."].concat());
     FieldError {
         field: problem.field.unwrap_or_default(),
@@ -137,15 +141,8 @@ fn problem(status: u16, body: &str) -> FieldError {
     }
 }
 
-fn json<T: Serialize>(value: &T) -> Result<String, FieldError> {
-    serde_json::to_string(value).map_err(|error| FieldError {
-        field: String::new(),
-        message: error.to_string(),
-    })
-}
-
-fn parse<T: DeserializeOwned>(text: &str) -> Result<T, FieldError> {
-    serde_json::from_slice(text.as_bytes()).map_err(|error| FieldError {
+fn parse<T: ReadJson>(text: &str) -> Result<T, FieldError> {
+    wire::from_text(text).map_err(|error| FieldError {
         field: String::new(),
         message: ["The server's answer was not understood: ", &error.to_string()].concat(),
     })

@@ -3,7 +3,7 @@
 use std::{cell::RefCell, rc::Rc};
 
 use gloo::timers::callback::Interval;
-use shared::RunEvent;
+use shared::{RunEvent, wire};
 use wasm_bindgen::{JsCast, closure::Closure};
 use web_sys::{EventSource, MessageEvent};
 
@@ -66,7 +66,7 @@ pub(crate) fn follow(id: &str, on_arrival: impl Fn(Arrival) + 'static) -> Option
             let Some(event) = message
                 .data()
                 .as_string()
-                .and_then(|text| serde_json::from_slice::<RunEvent>(text.as_bytes()).ok())
+                .and_then(|text| wire::from_text::<RunEvent>(&text).ok())
             else {
                 return;
             };

@@ -3,7 +3,7 @@
 use std::{cell::RefCell, rc::Rc};
 
 use js_sys::{JSON, Object, Reflect};
-use shared::source::resource_timing::Entry;
+use shared::{source::resource_timing::Entry, wire};
 use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 use web_sys::{PerformanceEntry, PerformanceObserver, PerformanceObserverEntryList, PerformanceObserverInit};
 
@@ -76,5 +76,5 @@ impl Observer {
 /// Through JSON, which is the form the model reads and which leaves out what a browser does not have.
 fn read(entry: &JsValue) -> Option<Entry> {
     let text = JSON::stringify(entry).ok()?.as_string()?;
-    serde_json::from_slice(text.as_bytes()).ok()
+    wire::from_text(&text).ok()
 }

@@ -1,6 +1,6 @@
 //! A result that someone shared: read-only, nothing is measured, and what is opened is checked like any hostile input.
 
-use shared::Document;
+use shared::{Document, wire};
 use wasm_bindgen_futures::spawn_local;
 use yew::prelude::*;
 
@@ -67,7 +67,7 @@ async fn open(origin: &Origin) -> Result<Document, String> {
     match origin {
         Origin::Stored(id) => {
             let text = client::stored(id).await.map_err(|error| error.message)?;
-            let mut document: Document = serde_json::from_slice(text.as_bytes())
+            let mut document: Document = wire::from_text(&text)
                 .map_err(|error| format!("what was stored is not a result: {error}"))?;
             document.check().map_err(|error| error.to_string())?;
             document.recompute();

@@ -6,7 +6,7 @@ use shared::{
         link::LONGEST_FRAGMENT,
         redact::{RedactOptions, Redacted, redact},
     },
-    format,
+    format, wire,
 };
 use wasm_bindgen_futures::spawn_local;
 use web_sys::HtmlInputElement;
@@ -307,9 +307,7 @@ fn file_share(document: &Handle<Document>) -> Html {
     let save = {
         let document = document.clone();
         Callback::from(move |_: MouseEvent| {
-            if let Ok(text) = serde_json::to_string(&*document) {
-                keep::save_json("roundtrip-result.json", &text);
-            }
+            keep::save_json("roundtrip-result.json", &wire::to_text(&*document));
         })
     };
     html! {
