@@ -2,7 +2,9 @@
 
 use http::HeaderMap;
 use http::header::LOCATION;
-use shared::{ConnectionUse, Facts, Failure, HEADERS_OF_INTEREST, Map, Mark, Marks, Nanos, Sample, StampSource};
+use shared::{
+    ConnectionUse, Facts, Failure, HEADERS_OF_INTEREST, Map, Mark, Marks, Nanos, Sample, StampSource,
+};
 
 use super::events::Stamp;
 use super::net::clock;
