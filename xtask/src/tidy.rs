@@ -21,15 +21,36 @@ const LAYERS: [(&str, &[&str]); 5] = [
 const PURE: [(&str, &[&str]); 6] = [
     (
         "backend/src/probe/observe",
-        &["tokio::", "std::net::Tcp", "std::net::Udp", "clock::"],
+        &[
+            "tokio::net",
+            "tokio::time",
+            "tokio::io",
+            "std::net::Tcp",
+            "std::net::Udp",
+            "clock::",
+        ],
     ),
     (
         "backend/src/probe/guard.rs",
-        &["tokio::", "std::net::Tcp", "std::net::Udp", "clock::"],
+        &[
+            "tokio::net",
+            "tokio::time",
+            "tokio::io",
+            "std::net::Tcp",
+            "std::net::Udp",
+            "clock::",
+        ],
     ),
     (
         "backend/src/probe/events.rs",
-        &["tokio::", "std::net::Tcp", "std::net::Udp", "clock::"],
+        &[
+            "tokio::net",
+            "tokio::time",
+            "tokio::io",
+            "std::net::Tcp",
+            "std::net::Udp",
+            "clock::",
+        ],
     ),
     ("frontend/src/state", &["web_sys", "js_sys", "gloo"]),
     ("frontend/src/plot", &["web_sys", "js_sys", "gloo"]),
