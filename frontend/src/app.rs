@@ -6,7 +6,7 @@ use yew::prelude::*;
 use crate::{
     pages::{Home, Opened, Origin, mark_body, not_found},
     route::Route,
-    view::{SiteHeader, definition_popover, say, site_footer},
+    view::{SiteHeader, definition_popover, raw, say, site_footer},
 };
 
 /// The whole page.
@@ -38,15 +38,15 @@ pub(crate) fn App() -> Html {
         }
         Route::NotFound => {
             mark_body("error");
-            not_found()
+            raw(not_found())
         }
     };
     html! {
         <div onclick={|event: MouseEvent| say(&event)}>
             <SiteHeader />
             <main id="main" tabindex="-1">{ page }</main>
-            { site_footer() }
-            { definition_popover() }
+            { raw(site_footer()) }
+            { raw(definition_popover()) }
         </div>
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     client,
     state::{Action, Edit, FieldError, Handle, RunState, Stage},
     stream::{self, Arrival, RunStream},
-    view::{PlanForm, Report, Share, example, plan_form, primer, progress},
+    view::{PlanForm, Report, Share, example, plan_form, primer, progress, raw},
 };
 
 /// The page that measures.
@@ -135,7 +135,7 @@ pub(crate) fn Home() -> Html {
                 <Report document={document.clone()} live={live || matches!(state.stage, Stage::Ended { .. })}
                     browser_notes={state.browser_notes.clone()} />
             } else if !active {
-                { primer() }
+                { raw(primer()) }
             }
         </div>
     }

@@ -1,48 +1,50 @@
 //! Where the server says HTTP/3 is: the Alt-Svc field, parsed, and the HTTPS record.
 
+use maud::{Markup, html};
 use shared::{Document, Facts, HttpsRecord, Source, source::alt_svc};
-use yew::prelude::*;
 
 use super::explain::explain;
 /// What was advertised.
-pub(super) fn alt_svc(document: &Document) -> Html {
+pub(super) fn alt_svc(document: &Document) -> Markup {
     html! {
-        <dl class="facts-list" id="alt-svc">
-            <dt>{ explain("alt-svc", "Alt-Svc") }</dt>
-            <dd>{ advertised(document) }</dd>
-            <dt>{ explain("https_record", "HTTPS record") }</dt>
-            <dd>{ match &document.dns {
-                None => html! { <span class="absent">{ "DNS was not asked" }</span> },
-                Some(dns) if dns.https.is_empty() => html! { <span class="absent">{ "none" }</span> },
-                Some(dns) => dns.https.iter().map(record).collect(),
-            } }</dd>
-        </dl>
+        dl.facts-list #alt-svc {
+            dt { (explain("alt-svc", "Alt-Svc")) }
+            dd {
+                @match field(document) {
+                    Some(raw) => (advertised(raw)),
+                    None => span.absent { "not sent, in none of the responses read" },
+                }
+            }
+            dt { (explain("https_record", "HTTPS record")) }
+            dd {
+                @match &document.dns {
+                    None => span.absent { "DNS was not asked" },
+                    Some(dns) => {
+                        @if dns.https.is_empty() { span.absent { "none" } }
+                        @for of_dns in &dns.https { (record(of_dns)) }
+                    }
+                }
+            }
+        }
     }
 }
 
-fn advertised(document: &Document) -> Html {
-    let Some(raw) = field(document) else {
-        return html! { <span class="absent">{ "not sent, in none of the responses read" }</span> };
-    };
+fn advertised(raw: &str) -> Markup {
     let parsed = alt_svc::parse(raw);
     html! {
-        <>
-            if parsed.clear {
-                <p>{ "clear: the browser is to forget all alternatives" }</p>
+        @if parsed.clear { p { "clear: the browser is to forget all alternatives" } }
+        @for alternative in &parsed.alternatives {
+            p {
+                strong { (alternative.protocol) } " on "
+                @if alternative.host.is_empty() { "the same host" } @else { (alternative.host) }
+                ", port " (alternative.port) ", " (duration(alternative.max_age_s))
+                @if alternative.persist { ", kept when the network changes" }
             }
-            { for parsed.alternatives.iter().map(|alternative| {
-                let host = if alternative.host.is_empty() { "the same host" } else { &alternative.host };
-                let persist = if alternative.persist { ", kept when the network changes" } else { "" };
-                html! {
-                    <p><strong>{ &alternative.protocol }</strong>
-                        { format!(" on {host}, port {}, {}{persist}", alternative.port, duration(alternative.max_age_s)) }</p>
-                }
-            }) }
-            { for parsed.rejected.iter().map(|rejected| html! {
-                <p class="error">{ format!("not understood: {} ({})", rejected.text, rejected.reason) }</p>
-            }) }
-            <p class="muted small mono">{ raw }</p>
-        </>
+        }
+        @for rejected in &parsed.rejected {
+            p.error { "not understood: " (rejected.text) " (" (rejected.reason) ")" }
+        }
+        p.muted.small.mono { (raw) }
     }
 }
 
@@ -59,22 +61,16 @@ fn field(document: &Document) -> Option<&str> {
     of(Source::Probe).or_else(|| of(Source::Browser))
 }
 
-fn record(record: &HttpsRecord) -> Html {
-    let mut parts = vec![
-        format!("priority {}", record.priority),
-        format!("target {}", record.target),
-    ];
-    if !record.alpn.is_empty() {
-        parts.push(format!("alpn {}", record.alpn.join(", ")));
+fn record(record: &HttpsRecord) -> Markup {
+    html! {
+        p {
+            "priority " (record.priority) "; target " (record.target)
+            @if !record.alpn.is_empty() { "; alpn " (record.alpn.join(", ")) }
+            @if record.no_default_alpn { "; no-default-alpn" }
+            @if let Some(port) = record.port { "; port " (port) }
+            @if !record.hints.is_empty() { "; hints " (record.hints.join(", ")) }
+        }
     }
-    if record.no_default_alpn {
-        parts.push("no-default-alpn".into());
-    }
-    parts.extend(record.port.map(|port| format!("port {port}")));
-    if !record.hints.is_empty() {
-        parts.push(format!("hints {}", record.hints.join(", ")));
-    }
-    html! { <p>{ parts.join("; ") }</p> }
 }
 
 /// `max-age` for people: the largest unit that divides it.

@@ -1,5 +1,6 @@
 //! How arms are grouped and named: the same groups, in the same order, in every chart and table.
 
+use maud::{Markup, html};
 use shared::{Arm, Document, Nanos, Phase, Protocol, Source, Temperature};
 
 /// Arms that are compared with each other at a glance.
@@ -43,6 +44,11 @@ pub(crate) fn name(arm: &Arm) -> String {
         (Source::Browser, Some(Temperature::Warm)) => format!("{protocol}, reused"),
         _ => protocol.to_owned(),
     }
+}
+
+/// The arm's name with its protocol's mark.
+pub(super) fn named(arm: &Arm) -> Markup {
+    html! { span.proto.(protocol_class(arm.protocol)) { (name(arm)) } }
 }
 
 /// The class that gives a protocol its colour and its dashes.

@@ -1,67 +1,89 @@
 //! One stacked bar per arm on one time axis: where the time goes at a glance.
 
-use shared::{Arm, Document, Mark, Nanos, Phase, statistics};
-use yew::prelude::*;
+use maud::{Markup, html};
+use shared::{Arm, Document, Mark, Nanos, Phase, format::millis, statistics};
 
-use super::{arms, explain::explain};
-use crate::plot::Axis;
+use super::{
+    arms::{self, Group},
+    explain::explain,
+};
+use crate::plot::{self, Axis};
 
 /// The stacked bars of all arms.
-pub(super) fn breakdown_bar(document: &Document) -> Html {
+pub(super) fn breakdown_bar(document: &Document) -> Markup {
     let groups = arms::groups(document);
-    let all = || groups.iter().flat_map(|group| &group.arms);
-    let Some(longest) = all().filter_map(|arm| extent(arm)).max() else {
-        return html! {};
+    let all = groups.iter().flat_map(|group| &group.arms);
+    let Some(longest) = all.filter_map(|arm| extent(arm)).max() else {
+        return Markup::default();
     };
     let axis = Axis::to(longest);
-    let rows = groups.iter().map(|group| {
-        html! {
-            <>
-                <h4 class="bar-group">{ group.title }</h4>
-                { for group.arms.iter().map(|arm| bar(arm, &axis)) }
-            </>
-        }
-    });
     html! {
-        <figure class="chart bars">
-            <figcaption>
-                <ul class="legend" aria-label="Colours, in the order of the bars">
-                    { for Phase::TILES.iter().map(|phase| html! {
-                        <li><span class={classes!("swatch", phase.id())} aria-hidden="true"></span>
-                            { explain(phase.id(), phase.id()) }</li>
-                    }) }
-                    <li><span class="swatch gap" aria-hidden="true"></span>{ explain("gap", "between phases") }</li>
-                    <li><span class="swatch tick" aria-hidden="true"></span>{ explain("total", "median total") }</li>
-                </ul>
-            </figcaption>
-            <div class="bar-rows">
-                { for rows }
-                <span></span>
-                { ticks(&axis) }
-                <span></span>
-            </div>
-        </figure>
+        figure.chart.bars {
+            figcaption {
+                ul.legend aria-label="Colours, in the order of the bars" {
+                    @for phase in Phase::TILES { (key(phase.id(), phase.id(), phase.id())) }
+                    (key("gap", "gap", "between phases"))
+                    (key("tick", "total", "median total"))
+                }
+            }
+            (rows(&groups, &axis, |arm| bar(arm, &axis)))
+        }
+    }
+}
+
+/// An entry of a legend: what is drawn so, explained.
+pub(super) fn key(class: &str, term: &str, word: &str) -> Markup {
+    html! { li { span.swatch.(class) aria-hidden="true" {} (explain(term, word)) } }
+}
+
+/// One arm in a chart.
+pub(super) struct Row {
+    pub(super) drawing: Markup,
+    /// The figure that stands beside it.
+    pub(super) figure: Markup,
+}
+
+/// The rows of a chart under the titles of their groups, and the axis below.
+pub(super) fn rows(groups: &[Group<'_>], axis: &Axis, row: impl Fn(&Arm) -> Row) -> Markup {
+    html! {
+        div.bar-rows {
+            @for group in groups {
+                h4.bar-group { (group.title) }
+                @for arm in &group.arms {
+                    @let Row { drawing, figure } = row(arm);
+                    span.bar-label { (arms::named(arm)) }
+                    (drawing)
+                    span.bar-total { (figure) }
+                }
+            }
+            span {}
+            (ticks(axis))
+            span {}
+        }
     }
 }
 
 /// An axis's labels, drawn once below the rows.
-pub(super) fn ticks(axis: &Axis) -> Html {
+fn ticks(axis: &Axis) -> Markup {
     let last = axis.ticks.len().saturating_sub(1);
-    let labels = axis.ticks.iter().enumerate().map(|(index, tick)| {
-        let anchor = match index {
-            0 => "start",
-            _ if index == last && axis.place(*tick) > 9300 => "end",
-            _ => "middle",
-        };
-        let unit = if index == 0 { " ms" } else { "" };
-        let text = format!("{}{unit}", tick_label(*tick));
-        html! { <text x={axis.percent(*tick)} y="16" text-anchor={anchor}>{ text }</text> }
-    });
-    html! { <svg class="axis" height="22" aria-hidden="true">{ for labels }</svg> }
+    html! {
+        svg.axis height="22" aria-hidden="true" {
+            @for (index, tick) in axis.ticks.iter().enumerate() {
+                @let anchor = match index {
+                    0 => "start",
+                    _ if index == last && axis.place(*tick) > 9300 => "end",
+                    _ => "middle",
+                };
+                text x=(axis.percent(*tick)) y="16" text-anchor=(anchor) {
+                    (tick_label(*tick)) @if index == 0 { " ms" }
+                }
+            }
+        }
+    }
 }
 
 /// A round tick without the decimals that a measured value has.
-fn tick_label(tick: Nanos) -> String {
+pub(super) fn tick_label(tick: Nanos) -> String {
     let text = arms::bare_millis(tick);
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -71,68 +93,71 @@ fn tick_label(tick: Nanos) -> String {
 }
 
 /// Vertical lines at the ticks, behind what is drawn.
-pub(super) fn grid(axis: &Axis) -> Html {
-    axis.ticks
-        .iter()
-        .map(|tick| {
-            let x = axis.percent(*tick);
-            html! { <line class="grid" x1={x.clone()} x2={x} y1="0" y2="100%" /> }
-        })
-        .collect()
+pub(super) fn grid(axis: &Axis) -> Markup {
+    html! {
+        @for tick in &axis.ticks {
+            @let x = axis.percent(*tick);
+            line.grid x1=(x) x2=(x) y1="0" y2="100%" {}
+        }
+    }
 }
 
-fn bar(arm: &Arm, axis: &Axis) -> Html {
+fn bar(arm: &Arm, axis: &Axis) -> Row {
     let total = arms::median(arm, Phase::Total);
-    let name = arms::name(arm);
-    let spoken = match total {
-        Some(total) => format!(
-            "{}: median total {}; {}",
-            arm.label(),
-            shared::format::millis(total),
-            spoken_phases(arm)
-        ),
-        None => format!("{}: no total", arm.label()),
-    };
-    let segments = segments(arm);
-    let mut from = Nanos::ZERO;
-    let drawn = segments.iter().map(|segment| {
-        let start = from;
-        from = from.plus(segment.length);
-        let width = axis.place(from).saturating_sub(axis.place(start));
-        let title = format!("{}: {}", segment.class, shared::format::millis(segment.length));
-        let (y, height) = if segment.class == "gap" { ("13", "4") } else { ("3", "24") };
-        html! {
-            <rect class={classes!("seg", segment.class)} x={axis.percent(start)} width={crate::plot::percent(width)}
-                {y} {height}><title>{ title }</title></rect>
-        }
-    });
-    html! {
-        <>
-            <span class="bar-label"><span class={classes!("proto", arms::protocol_class(arm.protocol))}>{ name }</span></span>
-            <svg class="bar" height="30" role="img" aria-label={spoken}>
-                { grid(axis) }
-                { for drawn }
-                if let Some(total) = total {
-                    <line class="total-tick" x1={axis.percent(total)} x2={axis.percent(total)} y1="0" y2="30" />
+    let drawing = html! {
+        svg.bar height="30" role="img" aria-label=(spoken(arm)) {
+            (grid(axis))
+            @for (start, Segment { class, length }) in placed(&segments(arm)) {
+                @let width = axis.place(start.plus(*length)).saturating_sub(axis.place(start));
+                @let (y, height) = if *class == "gap" { ("13", "4") } else { ("3", "24") };
+                rect.seg.(class) x=(axis.percent(start)) width=(plot::percent(width)) y=(y) height=(height) {
+                    title { (class) ": " (millis(*length)) }
                 }
-            </svg>
-            <span class="bar-total">
-                { match total {
-                    Some(total) => shared::format::millis(total),
-                    None if arm.samples.is_empty() => "…".into(),
-                    None => "failed".into(),
-                } }
-            </span>
-        </>
+            }
+            @if let Some(total) = total {
+                @let x = axis.percent(total);
+                line.total-tick x1=(x) x2=(x) y1="0" y2="30" {}
+            }
+        }
+    };
+    let figure = html! {
+        @match total {
+            Some(total) => (millis(total)),
+            None if arm.samples.is_empty() => "…",
+            None => "failed",
+        }
+    };
+    Row { drawing, figure }
+}
+
+/// The segments with where each begins.
+fn placed(segments: &[Segment]) -> impl Iterator<Item = (Nanos, &Segment)> {
+    let mut next = Nanos::ZERO;
+    segments.iter().map(move |segment| {
+        let start = next;
+        next = start.plus(segment.length);
+        (start, segment)
+    })
+}
+
+fn spoken(arm: &Arm) -> String {
+    match arms::median(arm, Phase::Total) {
+        Some(total) => [
+            &arm.label(),
+            ": median total ",
+            &millis(total),
+            "; ",
+            &spoken_phases(arm),
+        ]
+        .concat(),
+        None => [&arm.label(), ": no total"].concat(),
     }
 }
 
 fn spoken_phases(arm: &Arm) -> String {
     let parts: Vec<String> = Phase::TILES
         .iter()
-        .filter_map(|phase| {
-            arms::median(arm, *phase).map(|ns| format!("{} {}", phase.id(), shared::format::millis(ns)))
-        })
+        .filter_map(|phase| arms::median(arm, *phase).map(|ns| [phase.id(), " ", &millis(ns)].concat()))
         .collect();
     if parts.is_empty() {
         "phases hidden".into()

@@ -1,13 +1,16 @@
 //! Differences between arms in words, each with its interval; no verdict without one.
 
-use shared::{Comparison, Document, Phase, Verdict, format::signed_millis};
-use yew::prelude::*;
+use maud::{Markup, html};
+use shared::{
+    Comparison, Document, Phase, Verdict,
+    format::{millis, signed_millis},
+};
 
 use super::{arms, explain::explain};
 use crate::plot;
 
 /// Tables of pairs by phases, with the interval of each total on one axis.
-pub(super) fn comparisons(document: &Document) -> Html {
+pub(super) fn comparisons(document: &Document) -> Markup {
     let mut pairs: Vec<Pair<'_>> = Vec::new();
     for comparison in &document.comparisons {
         match pairs.last_mut().filter(|pair| pair.is_of(comparison)) {
@@ -20,28 +23,21 @@ pub(super) fn comparisons(document: &Document) -> Html {
         }
     }
     if pairs.is_empty() {
-        return html! {
-            <p class="muted">{ "Nothing to compare: that takes two arms with several samples each." }</p>
-        };
+        return html! { p.muted { "Nothing to compare: that takes two arms with several samples each." } };
     }
     let (between, within): (Vec<_>, Vec<_>) = pairs.iter().partition(|pair| !pair.is_within_protocol());
     html! {
-        <>
-            <p class="lead-in">
-                { explain("shift", "Shift of medians") }{ " with its " }
-                { explain("interval", "95 % interval") }
-                { ". Where the interval contains 0 there is " }{ explain("verdict", "no clear difference") }{ "." }
-            </p>
-            if !between.is_empty() {
-                { table(document, "Protocol against protocol", &between) }
+        p.lead-in {
+            (explain("shift", "Shift of medians")) " with its " (explain("interval", "95 % interval"))
+            ". Where the interval contains 0 there is " (explain("verdict", "no clear difference")) "."
+        }
+        @if !between.is_empty() { (table(document, "Protocol against protocol", &between)) }
+        @if !within.is_empty() {
+            details.more {
+                summary { "Reused against new connections" }
+                (table(document, "Reused against new connections", &within))
             }
-            if !within.is_empty() {
-                <details class="more">
-                    <summary>{ "Reused against new connections" }</summary>
-                    { table(document, "Reused against new connections", &within) }
-                </details>
-            }
-        </>
+        }
     }
 }
 
@@ -71,7 +67,7 @@ impl Pair<'_> {
     }
 }
 
-fn table(document: &Document, name: &'static str, pairs: &[&Pair<'_>]) -> Html {
+fn table(document: &Document, name: &str, pairs: &[&Pair<'_>]) -> Markup {
     let reach = pairs
         .iter()
         .filter_map(|pair| pair.phase(Phase::Total))
@@ -79,32 +75,38 @@ fn table(document: &Document, name: &'static str, pairs: &[&Pair<'_>]) -> Html {
         .max()
         .unwrap_or(1);
     html! {
-        <div class="scroll" role="region" aria-label={name} tabindex="0">
-            <table class="comparisons">
-                <caption class="visually-hidden">{ name }</caption>
-                <thead><tr>
-                    <th scope="col"><span class="visually-hidden">{ "Compared" }</span></th>
-                    <th scope="col">{ "← faster, total, slower →" }</th>
-                    { for COLUMNS.iter().map(|phase| html! {
-                        <th scope="col">{ explain(phase.id(), phase.id()) }</th>
-                    }) }
-                </tr></thead>
-                <tbody>
-                    { for pairs.iter().map(|pair| {
-                        let id = format!("{}/{}", pair.a, pair.b);
-                        html! {
-                            <tr key={id.clone()} data-pair={id}>
-                                <th scope="row">{ title(document, (pair.a, pair.b)) }</th>
-                                <td class="whisker">{ for pair.phase(Phase::Total).map(|total| whisker(total, reach)) }</td>
-                                { for COLUMNS.iter().map(|phase| html! {
-                                    <td data-phase={phase.id()}>{ pair.phase(*phase).map_or_else(nothing, verdict) }</td>
-                                }) }
-                            </tr>
+        div.scroll role="region" aria-label=(name) tabindex="0" {
+            table.comparisons {
+                caption.visually-hidden { (name) }
+                thead {
+                    tr {
+                        th scope="col" { span.visually-hidden { "Compared" } }
+                        th scope="col" { "← faster, total, slower →" }
+                        @for phase in COLUMNS {
+                            th scope="col" { (explain(phase.id(), phase.id())) }
                         }
-                    }) }
-                </tbody>
-            </table>
-        </div>
+                    }
+                }
+                tbody {
+                    @for pair in pairs {
+                        tr data-pair={ (pair.a) "/" (pair.b) } {
+                            th scope="row" { (title(document, pair)) }
+                            td.whisker {
+                                @if let Some(total) = pair.phase(Phase::Total) { (whisker(total, reach)) }
+                            }
+                            @for phase in COLUMNS {
+                                td data-phase=(phase.id()) {
+                                    @match pair.phase(phase) {
+                                        Some(comparison) => (verdict(comparison)),
+                                        None => span.absent { "–" },
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -118,51 +120,42 @@ const COLUMNS: [Phase; 5] = [
 ];
 
 /// `HTTP/3 against HTTP/2`, and what the two have in common once.
-fn title(document: &Document, (a, b): (&str, &str)) -> Html {
-    let (of_a, of_b) = (arms::label_of(document, a), arms::label_of(document, b));
+fn title(document: &Document, pair: &Pair<'_>) -> Markup {
+    let (of_a, of_b) = (arms::label_of(document, pair.a), arms::label_of(document, pair.b));
     let (name_a, rest_a) = of_a.split_once(", ").unwrap_or((&of_a, ""));
     let (name_b, rest_b) = of_b.split_once(", ").unwrap_or((&of_b, ""));
-    if rest_a == rest_b {
-        html! { <>{ format!("{name_b} against {name_a}") }<span class="sub">{ rest_a }</span></> }
+    let (b, a, common) = if rest_a == rest_b {
+        (name_b, name_a, rest_a)
     } else if name_a == name_b {
-        html! { <>{ format!("{rest_b} against {rest_a}") }<span class="sub">{ name_a }</span></> }
+        (rest_b, rest_a, name_a)
     } else {
-        html! { format!("{of_b} against {of_a}") }
-    }
-}
-
-fn nothing() -> Html {
-    html! { <span class="absent">{ "–" }</span> }
-}
-
-fn verdict(comparison: &Comparison) -> Html {
-    let size = shared::format::millis(shared::Nanos(comparison.shift_ns.unsigned_abs()));
-    let (class, words) = match comparison.verdict {
-        Verdict::Faster => ("faster", format!("faster by {size}")),
-        Verdict::Slower => ("slower", format!("slower by {size}")),
-        Verdict::NoClearDifference => ("same", "no clear difference".to_owned()),
+        (of_b.as_str(), of_a.as_str(), "")
     };
+    html! { (b) " against " (a) span.sub { (common) } }
+}
+
+fn verdict(comparison: &Comparison) -> Markup {
+    let size = millis(shared::Nanos(comparison.shift_ns.unsigned_abs()));
+    let low = signed_millis(comparison.low_ns);
     html! {
-        <>
-            <span class={classes!("verdict", class)}>{ words }</span>
-            <span class="sub">{ format!(
-                "{} to {}",
-                signed_millis(comparison.low_ns).trim_end_matches(" ms"),
-                signed_millis(comparison.high_ns),
-            ) }</span>
-        </>
+        @match comparison.verdict {
+            Verdict::Faster => span.verdict.faster { "faster by " (size) },
+            Verdict::Slower => span.verdict.slower { "slower by " (size) },
+            Verdict::NoClearDifference => span.verdict.same { "no clear difference" },
+        }
+        span.sub { (low.trim_end_matches(" ms")) " to " (signed_millis(comparison.high_ns)) }
     }
 }
 
 /// The interval of one shift on an axis with 0 in the middle.
-fn whisker(comparison: &Comparison, reach: u64) -> Html {
+fn whisker(comparison: &Comparison, reach: u64) -> Markup {
     let place = |ns: i64| plot::percent(around_zero(ns, reach));
     html! {
-        <svg height="26" aria-hidden="true">
-            <line class="zero" x1="50%" x2="50%" y1="0" y2="26" />
-            <line class="interval" x1={place(comparison.low_ns)} x2={place(comparison.high_ns)} y1="13" y2="13" />
-            <circle class="shift" cx={place(comparison.shift_ns)} cy="13" r="4.5" />
-        </svg>
+        svg height="26" aria-hidden="true" {
+            line.zero x1="50%" x2="50%" y1="0" y2="26" {}
+            line.interval x1=(place(comparison.low_ns)) x2=(place(comparison.high_ns)) y1="13" y2="13" {}
+            circle.shift cx=(place(comparison.shift_ns)) cy="13" r="4.5" {}
+        }
     }
 }
 

@@ -1,41 +1,46 @@
 //! What DNS said at the start of the run, and how long each query took.
 
+use maud::{Markup, html};
 use shared::{DnsOutcome, DnsReport, Document};
-use yew::prelude::*;
 
 use super::explain::explain;
 /// The queries and their answers.
-pub(super) fn dns(document: &Document) -> Html {
-    match &document.dns {
-        Some(dns) => report(dns),
-        None => html! { <p class="muted">{ "DNS was not asked." }</p> },
+pub(super) fn dns(document: &Document) -> Markup {
+    html! {
+        @if let Some(dns) = &document.dns { (report(dns)) } @else { p.muted { "DNS was not asked." } }
     }
 }
 
-fn report(dns: &DnsReport) -> Html {
+fn report(dns: &DnsReport) -> Markup {
     html! {
-        <>
-            <p>{ explain("resolver", "Resolver") }{ ": " }{ &dns.resolver }</p>
-            if !dns.queries.is_empty() {
-                <div class="scroll" role="region" aria-label="DNS queries" tabindex="0">
-                    <table id="dns">
-                        <thead><tr>
-                            <th scope="col">{ "Query" }</th><th scope="col" class="num">{ "Time" }</th>
-                            <th scope="col">{ "Outcome" }</th><th scope="col">{ "Records" }</th>
-                        </tr></thead>
-                        <tbody>{ for dns.queries.iter().map(|query| html! {
-                            <tr key={query.record_type.clone()}>
-                                <th scope="row">{ &query.record_type }</th>
-                                <td class="num">{ shared::format::millis(query.ns) }</td>
-                                <td>{ outcome(query.outcome) }
-                                    if let Some(detail) = &query.detail { <span class="sub">{ detail }</span> }</td>
-                                <td class="mono">{ query.answers.join(", ") }</td>
-                            </tr>
-                        }) }</tbody>
-                    </table>
-                </div>
+        p { (explain("resolver", "Resolver")) ": " (dns.resolver) }
+        @if !dns.queries.is_empty() {
+            div.scroll role="region" aria-label="DNS queries" tabindex="0" {
+                table #dns {
+                    thead {
+                        tr {
+                            th scope="col" { "Query" }
+                            th.num scope="col" { (explain("dns_query", "Time")) }
+                            th scope="col" { "Outcome" }
+                            th scope="col" { "Records" }
+                        }
+                    }
+                    tbody {
+                        @for query in &dns.queries {
+                            tr {
+                                th scope="row" { (query.record_type) }
+                                td.num { (shared::format::millis(query.ns)) }
+                                td {
+                                    (outcome(query.outcome))
+                                    @if let Some(detail) = &query.detail { span.sub { (detail) } }
+                                }
+                                td.mono { (query.answers.join(", ")) }
+                            }
+                        }
+                    }
+                }
             }
-        </>
+        }
     }
 }
 

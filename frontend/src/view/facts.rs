@@ -1,7 +1,7 @@
 //! What else was observed, protocol by protocol: address, versions, certificate, sizes, round trip times.
 
+use maud::{Markup, html};
 use shared::{Arm, Document, Facts, RttSource, Sample, format};
-use yew::prelude::*;
 
 use super::{arms, explain::explain};
 type Read = fn(&Facts) -> Option<String>;
@@ -71,7 +71,7 @@ fn field(facts: &Facts, name: &str) -> Option<String> {
 }
 
 /// The facts of every arm whose samples have some.
-pub(super) fn facts_table(document: &Document) -> Html {
+pub(super) fn facts_table(document: &Document) -> Markup {
     let groups = arms::groups(document);
     let arms: Vec<&Arm> = groups
         .iter()
@@ -79,36 +79,36 @@ pub(super) fn facts_table(document: &Document) -> Html {
         .filter(|arm| ROWS.iter().any(|(_, _, read)| value(arm, *read).is_some()))
         .collect();
     if arms.is_empty() {
-        return html! { <p class="muted">{ "Nothing was observed beside the times." }</p> };
+        return html! { p.muted { "Nothing was observed beside the times." } };
     }
-    let rows = ROWS.iter().filter_map(|(name, term, read)| {
-        let values: Vec<_> = arms.iter().map(|arm| value(arm, *read)).collect();
-        values.iter().any(Option::is_some).then(|| {
-            html! {
-                <tr key={*term}>
-                    <th scope="row">{ explain(term, *name) }</th>
-                    { for values.into_iter().map(|value| match value {
-                        Some(value) => html! { <td class="fact">{ value }</td> },
-                        None => html! { <td class="absent">{ "–" }</td> },
-                    }) }
-                </tr>
-            }
-        })
-    });
-    let notes = notes(&arms);
     html! {
-        <>
-            <div class="scroll" role="region" aria-label="Facts of every arm" tabindex="0">
-                <table id="facts">
-                    <thead><tr>
-                        <th scope="col"><span class="visually-hidden">{ "Fact" }</span></th>
-                        { for arms.iter().map(|arm| html! { <th scope="col">{ arm.label() }</th> }) }
-                    </tr></thead>
-                    <tbody>{ for rows }</tbody>
-                </table>
-            </div>
-            { for notes.into_iter().map(|note| html! { <p class="note small">{ note }</p> }) }
-        </>
+        div.scroll role="region" aria-label="Facts of every arm" tabindex="0" {
+            table #facts {
+                thead {
+                    tr {
+                        th scope="col" { span.visually-hidden { "Fact" } }
+                        @for arm in &arms { th scope="col" { (arm.label()) } }
+                    }
+                }
+                tbody {
+                    @for (name, term, read) in ROWS {
+                        @let values: Vec<_> = arms.iter().map(|arm| value(arm, read)).collect();
+                        @if values.iter().any(Option::is_some) {
+                            tr {
+                                th scope="row" { (explain(term, name)) }
+                                @for value in values {
+                                    @match value {
+                                        Some(value) => td.fact { (value) },
+                                        None => td.absent { "–" },
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @for note in notes(&arms) { p.note.small { (note) } }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What failed, in which arm, how often and what to do: a result like any other.
 
+use maud::{Markup, html};
 use shared::{Arm, Document, FailureKind};
-use yew::prelude::*;
 
 use crate::plot;
 
@@ -9,40 +9,34 @@ use crate::plot;
 const MOST_DETAILS: usize = 3;
 
 /// The failures of every arm that has some; nothing where none failed.
-pub(super) fn failures(document: &Document) -> Html {
-    let failing: Vec<_> = document
-        .arms
-        .iter()
-        .filter(|arm| arm.summary.failed > 0)
-        .collect();
-    if failing.is_empty() {
-        return html! {};
-    }
+pub(super) fn failures(document: &Document) -> Markup {
+    let failing = || document.arms.iter().filter(|arm| arm.summary.failed > 0);
     html! {
-        <section class="card failures" id="failures" aria-labelledby="failures-title">
-            <h2 id="failures-title">{ "What failed" }</h2>
-            <ul>{ for failing.into_iter().map(of_arm) }</ul>
-        </section>
+        @if failing().next().is_some() {
+            section.card.failures #failures aria-labelledby="failures-title" {
+                h2 #failures-title { "What failed" }
+                ul { @for arm in failing() { (of_arm(arm)) } }
+            }
+        }
     }
 }
 
-fn of_arm(arm: &Arm) -> Html {
-    let taken = arm.summary.ok + arm.summary.failed;
-    let share = plot::percent(u64::from(arm.summary.failed) * 10_000 / u64::from(taken.max(1)));
+fn of_arm(arm: &Arm) -> Markup {
+    let failed = arm.summary.failed;
+    let taken = arm.summary.ok + failed;
+    let share = plot::percent(u64::from(failed) * 10_000 / u64::from(taken.max(1)));
     html! {
-        <li key={arm.id.clone()} data-failed-arm={arm.id.clone()}>
-            <h3>{ arm.label() }</h3>
-            <svg class="share-bar" height="10" role="img" aria-label={format!("{} of {taken} failed", arm.summary.failed)}>
-                <rect class="all" width="100%" height="10" rx="5" />
-                <rect class="part" width={share} height="10" rx="5" />
-            </svg>
-            { for kinds(arm).into_iter().map(|OfKind { kind, count, details }| html! {
-                <div key={kind.id()}>
-                    <p><strong>{ format!("{count} of {taken}: {}.", kind.label()) }</strong>{ " " }{ kind.advice() }</p>
-                    { for details.into_iter().map(|detail| html! { <p class="muted small mono">{ detail }</p> }) }
-                </div>
-            }) }
-        </li>
+        li data-failed-arm=(arm.id) {
+            h3 { (arm.label()) }
+            svg.share-bar height="10" role="img" aria-label={ (failed) " of " (taken) " failed" } {
+                rect.all width="100%" height="10" rx="5" {}
+                rect.part width=(share) height="10" rx="5" {}
+            }
+            @for OfKind { kind, count, details } in kinds(arm) {
+                p { strong { (count) " of " (taken) ": " (kind.label()) "." } " " (kind.advice()) }
+                @for detail in details { p.muted.small.mono { (detail) } }
+            }
+        }
     }
 }
 

@@ -1,17 +1,18 @@
 //! Every definition in one place.
 
-use yew::prelude::*;
+use maud::{Markup, html};
 
 /// All figures with their definitions, folded.
-pub(super) fn glossary() -> Html {
+pub(super) fn glossary() -> Markup {
     html! {
-        <details class="card glossary">
-            <summary><h2>{ "Every figure and its definition" }</h2></summary>
-            <dl class="facts-list">
-                { for shared::explain::keys().map(|key| html! {
-                    <><dt><code>{ key }</code></dt><dd>{ shared::explain::definition(key).unwrap_or_default() }</dd></>
-                }) }
-            </dl>
-        </details>
+        details.card.glossary {
+            summary { h2 { "Every figure and its definition" } }
+            dl.facts-list {
+                @for key in shared::explain::keys() {
+                    dt { code { (key) } }
+                    dd { (shared::explain::definition(key).unwrap_or_default()) }
+                }
+            }
+        }
     }
 }

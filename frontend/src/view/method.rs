@@ -1,52 +1,73 @@
 //! How the figures were made: what one needs to repeat the run and to judge its clocks.
 
+use maud::{Markup, html};
 use shared::{Document, Family, StampSource, Temperature, Vantage, format};
-use yew::prelude::*;
 
 use super::explain::explain;
 /// The plan, the places and the clocks.
-pub(super) fn method(document: &Document) -> Html {
+pub(super) fn method(document: &Document) -> Markup {
     let plan = &document.plan;
-    let protocols: Vec<&str> = plan.protocols.iter().map(|protocol| protocol.label()).collect();
-    let family = match plan.family {
-        Family::Auto => "automatic",
-        Family::Ipv4 => "IPv4",
-        Family::Ipv6 => "IPv6",
-    };
-    let mut connections = format!("{} new connections for each protocol", plan.samples);
-    if plan.wants(Temperature::Warm) {
-        connections.extend([", ", &plan.warm_requests.to_string(), " further requests on each"]);
-    }
     html! {
-        <dl class="facts-list">
-            <dt>{ "Measured" }</dt><dd>{ &document.created }</dd>
-            <dt>{ "URL" }</dt><dd class="mono">{ &plan.url }</dd>
-            <dt>{ "Protocols" }</dt><dd>{ protocols.join(", ") }</dd>
-            <dt>{ "IP version" }</dt><dd>{ family }</dd>
-            <dt>{ "Samples" }</dt><dd>{ connections }{ format!("; {} uncounted before", plan.warmup) }</dd>
-            <dt>{ explain("seed", "Seed") }</dt>
-            <dd>{ plan.seed }{ " (gives the order inside each block again)" }</dd>
-            <dt>{ "Accept-Encoding" }</dt><dd>{ plan.accept_encoding.as_deref().unwrap_or("not sent by the probe") }</dd>
-            if let Some(address) = &document.address {
-                <dt>{ "Address of all probe arms" }</dt><dd class="mono">{ address }</dd>
+        dl.facts-list {
+            dt { "Measured" }
+            dd { (document.created) }
+            dt { "URL" }
+            dd.mono { (plan.url) }
+            dt { "Protocols" }
+            dd {
+                @for (index, protocol) in plan.protocols.iter().enumerate() {
+                    @if index > 0 { ", " }
+                    (protocol.label())
+                }
             }
-            <dt>{ "Probe" }</dt><dd>{ vantage(&document.vantage) }</dd>
-            if let Some(browser) = &document.browser_vantage {
-                <dt>{ "Browser" }</dt><dd>{ vantage(browser) }{ match browser.same_machine {
-                    Some(true) => "; on the machine of the probe, so absolute times compare",
-                    Some(false) => "; elsewhere than the probe, so compare round trips and shapes, not absolute times",
-                    None => "; perhaps elsewhere than the probe: then compare round trips and shapes, not absolute times",
-                } }</dd>
+            dt { "IP version" }
+            dd {
+                @match plan.family {
+                    Family::Auto => "automatic",
+                    Family::Ipv4 => "IPv4",
+                    Family::Ipv6 => "IPv6",
+                }
             }
-            <dt>{ explain("stamp_source", "Stamps") }</dt><dd>{ stamps(document) }</dd>
-            <dt>{ "Version" }</dt><dd>{ format!("Roundtrip {}, schema {}", document.tool.version, document.schema) }</dd>
-        </dl>
+            dt { "Samples" }
+            dd {
+                (plan.samples) " new connections for each protocol"
+                @if plan.wants(Temperature::Warm) { ", " (plan.warm_requests) " further requests on each" }
+                "; " (explain("warmup", html! { (plan.warmup) " uncounted before" }))
+            }
+            dt { (explain("seed", "Seed")) }
+            dd { (plan.seed) " (gives the order inside each block again)" }
+            dt { "Accept-Encoding" }
+            dd { (plan.accept_encoding.as_deref().unwrap_or("not sent by the probe")) }
+            @if let Some(address) = &document.address {
+                dt { "Address of all probe arms" }
+                dd.mono { (address) }
+            }
+            dt { "Probe" }
+            dd { (vantage(&document.vantage)) }
+            @if let Some(browser) = &document.browser_vantage {
+                dt { "Browser" }
+                dd {
+                    (vantage(browser))
+                    @match browser.same_machine {
+                        Some(true) => "; on the machine of the probe, so absolute times compare",
+                        Some(false) => "; elsewhere than the probe: compare round trips and shapes, not absolute times",
+                        None => "; perhaps elsewhere than the probe: then compare round trips and shapes, not absolute times",
+                    }
+                }
+            }
+            dt { (explain("stamp_source", "Stamps")) }
+            dd { (stamps(document)) }
+            dt { "Version" }
+            dd { "Roundtrip " (document.tool.version) ", schema " (document.schema) }
+        }
     }
 }
 
-fn vantage(vantage: &Vantage) -> String {
-    let place = vantage.description.as_deref().unwrap_or("not named");
-    format!("{place}; clock step {}", format::millis(vantage.clock_step_ns))
+fn vantage(vantage: &Vantage) -> Markup {
+    html! {
+        (vantage.description.as_deref().unwrap_or("not named")) "; "
+        (explain("clock_step", "clock step")) " " (format::millis(vantage.clock_step_ns))
+    }
 }
 
 /// Which sources stamped the marks, the most exact first.

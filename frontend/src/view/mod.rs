@@ -10,6 +10,7 @@ mod facts;
 mod failures;
 mod findings;
 mod glossary;
+mod markup;
 mod method;
 mod phase_table;
 mod plan_form;
@@ -24,6 +25,7 @@ mod warm_series;
 mod words;
 
 pub(crate) use explain::{definition_popover, say};
+pub(crate) use markup::raw;
 pub(crate) use plan_form::{PlanForm, example, plan_form};
 pub(crate) use primer::primer;
 pub(crate) use progress::progress;

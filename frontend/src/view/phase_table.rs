@@ -1,13 +1,14 @@
 //! The phases of every arm as a table: median, spread and round trips, or the reason there is none.
 
+use maud::{Markup, html};
 use shared::{Arm, Document, Phase, PhaseSummary, Quality};
-use yew::prelude::*;
 
 use super::{
     arms::{self, bare_millis},
     explain::{explain, remark},
     words::sentence,
 };
+
 /// The columns, in the order shown.
 const COLUMNS: [Phase; 7] = [
     Phase::Dns,
@@ -20,117 +21,96 @@ const COLUMNS: [Phase; 7] = [
 ];
 
 /// The table of phases.
-pub(super) fn phase_table(document: &Document) -> Html {
-    let head = COLUMNS.iter().map(|phase| {
-        html! {
-            <th scope="col" class={classes!("num", phase.id())}>
-                { explain(phase.id(), phase.id()) }
-            </th>
-        }
-    });
-    let bodies = arms::groups(document).into_iter().map(|group| {
-        html! {
-            <tbody key={group.title}>
-                <tr class="group"><th scope="rowgroup" colspan="9">{ group.title }</th></tr>
-                { for group.arms.into_iter().map(row) }
-            </tbody>
-        }
-    });
+pub(super) fn phase_table(document: &Document) -> Markup {
     html! {
-        <div class="scroll" role="region" aria-label="Phases of every arm" tabindex="0">
-            <table id="phases">
-                <caption>
-                    { "Milliseconds: " }{ explain("median", "median") }
-                    { ", below it the " }{ explain("spread", "25th to 75th percentile") }
-                    { " and the " }{ explain("rtts", "round trips") }
-                    { " it costs. Any word with a dotted line explains itself." }
-                </caption>
-                <thead>
-                    <tr>
-                        <th scope="col">{ "Protocol" }</th>
-                        { for head }
-                        <th scope="col" class="num">{ explain("n", "samples") }</th>
-                    </tr>
-                </thead>
-                { for bodies }
-            </table>
-        </div>
+        div.scroll role="region" aria-label="Phases of every arm" tabindex="0" {
+            table #phases {
+                caption {
+                    "Milliseconds: " (explain("median", "median")) ", below it the "
+                    (explain("spread", "25th to 75th percentile")) " and the " (explain("rtts", "round trips"))
+                    " it costs. Any word with a dotted line explains itself."
+                }
+                thead {
+                    tr {
+                        th scope="col" { "Protocol" }
+                        @for phase in COLUMNS {
+                            th.num.(phase.id()) scope="col" { (explain(phase.id(), phase.id())) }
+                        }
+                        th.num scope="col" { (explain("n", "samples")) }
+                    }
+                }
+                @for group in arms::groups(document) {
+                    tbody {
+                        tr.group { th scope="rowgroup" colspan="9" { (group.title) } }
+                        @for arm in group.arms { (row(arm)) }
+                    }
+                }
+            }
+        }
     }
 }
 
-fn row(arm: &Arm) -> Html {
-    let cells = COLUMNS.iter().map(|phase| {
-        html! {
-            <td class={classes!("num", phase.id())} data-phase={phase.id()}>{ cell(arm, *phase) }</td>
-        }
-    });
+fn row(arm: &Arm) -> Markup {
     let summary = &arm.summary;
     let taken = summary.ok + summary.failed;
     html! {
-        <tr key={arm.id.clone()} data-arm={arm.id.clone()}>
-            <th scope="row">
-                <span class={classes!("proto", arms::protocol_class(arm.protocol))}>{ arms::name(arm) }</span>
-            </th>
-            { for cells }
-            <td class="num samples">
-                if summary.failed > 0 {
-                    <strong class="failed">{ format!("{} of {taken} failed", summary.failed) }</strong>
-                } else {
-                    { taken }
+        tr data-arm=(arm.id) {
+            th scope="row" { (arms::named(arm)) }
+            @for phase in COLUMNS {
+                td.num.(phase.id()) data-phase=(phase.id()) { (cell(arm, phase)) }
+            }
+            td.num.samples {
+                @if summary.failed > 0 {
+                    strong.failed { (summary.failed) " of " (taken) " failed" }
+                } @else {
+                    (taken)
                 }
-                if summary.disturbed > 0 {
-                    <span class="sub">{ explain("disturbed", format!("{} disturbed", summary.disturbed)) }</span>
+                @if summary.disturbed > 0 {
+                    span.sub { (explain("disturbed", html! { (summary.disturbed) " disturbed" })) }
                 }
-            </td>
-        </tr>
+            }
+        }
     }
 }
 
-fn cell(arm: &Arm, phase: Phase) -> Html {
+fn cell(arm: &Arm, phase: Phase) -> Markup {
     match arm.summary.phases.get(&phase) {
         Some(summary) => figures(summary),
         None => absence(arm, phase),
     }
 }
 
-fn figures(summary: &PhaseSummary) -> Html {
+fn figures(summary: &PhaseSummary) -> Markup {
     let median = bare_millis(summary.median_ns);
     let (low, high) = (bare_millis(summary.p25_ns), bare_millis(summary.p75_ns));
     let coarse = summary.below_resolution * 2 > summary.n;
     html! {
-        <>
-            <span class="median">
-                if coarse {
-                    { remark(format!(
-                        "Below the clock's resolution in {} of {} samples: smaller than the clock can tell from zero.",
-                        summary.below_resolution, summary.n,
-                    ), format!("≲ {median}")) }
-                } else {
-                    { median }
-                }
-            </span>
-            if summary.n > 1 {
-                <span class="sub">{ if low == high { low } else { format!("{low} – {high}") } }</span>
-            }
-            if let Some(rtts) = summary.rtts {
-                <span class="sub rtts">{ shared::format::round_trips(rtts) }</span>
-            }
-            if summary.inconsistent > 0 {
-                <span class="sub">{ explain("inconsistent", format!("{} inconsistent", summary.inconsistent)) }</span>
-            }
-        </>
+        span.median {
+            @if coarse { (explain("below_resolution", html! { "≲ " (median) })) } @else { (median) }
+        }
+        @if summary.n > 1 {
+            span.sub { (low) @if low != high { " – " (high) } }
+        }
+        @if let Some(rtts) = summary.rtts {
+            span.sub.rtts { (shared::format::round_trips(rtts)) }
+        }
+        @if summary.inconsistent > 0 {
+            span.sub { (explain("inconsistent", html! { (summary.inconsistent) " inconsistent" })) }
+        }
     }
 }
 
 /// The reason most samples of the arm give for having no value.
-fn absence(arm: &Arm, phase: Phase) -> Html {
-    let Some((quality, why)) = usual_absence(arm, phase) else {
-        return html! { <span class="absent">{ "–" }</span> };
-    };
+fn absence(arm: &Arm, phase: Phase) -> Markup {
     html! {
-        <span class="absent">
-            { remark(sentence(&format!("{}: {why}", quality.label())), short(quality)) }
-        </span>
+        span.absent {
+            @match usual_absence(arm, phase) {
+                Some((quality, why)) => {
+                    (remark(&sentence(&[quality.label(), ": ", why].concat()), short(quality)))
+                }
+                None => "–",
+            }
+        }
     }
 }
 

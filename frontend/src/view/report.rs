@@ -1,12 +1,13 @@
 //! A result, live or finished or opened: the answer first, then what it rests on.
 
+use maud::{Markup, html as markup};
 use shared::{Document, Source, Temperature};
 use yew::prelude::*;
 
 use super::{
     alt_svc::alt_svc, breakdown_bar::breakdown_bar, comparison::comparisons, dns::dns, facts::facts_table,
-    failures::failures, findings::findings, glossary::glossary, method::method, phase_table::phase_table,
-    samples_plot::SamplesPlot, timeline::timeline, warm_series::warm_series,
+    failures::failures, findings::findings, glossary::glossary, markup::raw, method::method,
+    phase_table::phase_table, samples_plot::SamplesPlot, timeline::timeline, warm_series::warm_series,
 };
 use crate::state::Handle;
 
@@ -24,65 +25,69 @@ pub(crate) struct ReportProps {
 /// The whole result.
 #[component]
 pub(crate) fn Report(props: &ReportProps) -> Html {
-    let document = &props.document;
-    let has_browser = document.arms.iter().any(|arm| arm.source == Source::Browser);
-    let has_warm = document
-        .arms
-        .iter()
-        .any(|arm| arm.temperature == Some(Temperature::Warm) && arm.source == Source::Probe);
     html! {
         <div class="report stack">
-            <section class="card answer" aria-labelledby="headline">
-                <p class="target-line"><span class="mono">{ &document.plan.url }</span></p>
-                <h2 id="headline" tabindex="-1">{
-                    if props.live { "Measuring: these medians still move.".to_owned() } else { shared::headline::headline(document) }
-                }</h2>
-                { findings(document) }
-                { breakdown_bar(document) }
-            </section>
-            { failures(document) }
-            <section class="card" aria-labelledby="phases-title">
-                <h2 id="phases-title">{ "Phase by phase" }</h2>
-                { phase_table(document) }
-            </section>
-            if !props.live {
-                <section class="card" aria-labelledby="differences-title">
-                    <h2 id="differences-title">{ "Is the difference real?" }</h2>
-                    { comparisons(document) }
-                </section>
-            }
-            if has_browser || !props.browser_notes.is_empty() {
-                <section class="card" aria-labelledby="browser-title">
-                    <h2 id="browser-title">{ "What the browser did by itself" }</h2>
-                    { for props.browser_notes.iter().map(|note| html! { <p class="note warn">{ note }</p> }) }
-                    { timeline(document) }
-                </section>
-            }
+            { raw(answers(&props.document, props.live, &props.browser_notes)) }
             <section class="card" aria-labelledby="samples-title">
                 <h2 id="samples-title">{ "Every sample" }</h2>
-                <SamplesPlot document={document.clone()} />
+                <SamplesPlot document={props.document.clone()} />
             </section>
-            if has_warm {
-                <section class="card" aria-labelledby="series-title">
-                    <h2 id="series-title">{ "Requests on one connection" }</h2>
-                    { warm_series(document) }
-                </section>
-            }
-            if !props.live {
-                <section class="card" aria-labelledby="facts-title">
-                    <h2 id="facts-title">{ "What else was observed" }</h2>
-                    { facts_table(document) }
-                    <h3>{ "Where HTTP/3 is advertised" }</h3>
-                    { alt_svc(document) }
-                    <h3>{ "DNS" }</h3>
-                    { dns(document) }
-                </section>
-                <section class="card" aria-labelledby="method-title">
-                    <h2 id="method-title">{ "How it was measured" }</h2>
-                    { method(document) }
-                </section>
-                { glossary() }
-            }
+            { raw(grounds(&props.document, props.live)) }
         </div>
+    }
+}
+
+/// What was found.
+fn answers(document: &Document, live: bool, browser_notes: &[String]) -> Markup {
+    let has_browser = document.arms.iter().any(|arm| arm.source == Source::Browser);
+    markup! {
+        section.card.answer aria-labelledby="headline" {
+            p.target-line { span.mono { (document.plan.url) } }
+            h2 #headline tabindex="-1" {
+                @if live { "Measuring: these medians still move." } @else { (shared::headline::headline(document)) }
+            }
+            (findings(document))
+            (breakdown_bar(document))
+        }
+        (failures(document))
+        (card("phases", "Phase by phase", &phase_table(document)))
+        @if !live { (card("differences", "Is the difference real?", &comparisons(document))) }
+        @if has_browser || !browser_notes.is_empty() {
+            (card("browser", "What the browser did by itself", &markup! {
+                @for note in browser_notes { p.note.warn { (note) } }
+                (timeline(document))
+            }))
+        }
+    }
+}
+
+/// What it rests on.
+fn grounds(document: &Document, live: bool) -> Markup {
+    let is_warm =
+        |arm: &shared::Arm| arm.temperature == Some(Temperature::Warm) && arm.source == Source::Probe;
+    markup! {
+        @if document.arms.iter().any(is_warm) {
+            (card("series", "Requests on one connection", &warm_series(document)))
+        }
+        @if !live {
+            (card("facts", "What else was observed", &markup! {
+                (facts_table(document))
+                h3 { "Where HTTP/3 is advertised" }
+                (alt_svc(document))
+                h3 { "DNS" }
+                (dns(document))
+            }))
+            (card("method", "How it was measured", &method(document)))
+            (glossary())
+        }
+    }
+}
+
+fn card(id: &str, title: &str, content: &Markup) -> Markup {
+    markup! {
+        section.card aria-labelledby={ (id) "-title" } {
+            h2 id={ (id) "-title" } { (title) }
+            (content)
+        }
     }
 }

@@ -1,10 +1,15 @@
 //! Every sample of every arm, one strip per arm and one path per series: spread, drift, outliers and failures.
 
-use shared::{Arm, Document, Nanos, Phase, Sample};
+use maud::{Markup, html as markup};
+use shared::{Arm, Document, Nanos, Phase, Sample, format::millis};
 use web_sys::HtmlSelectElement;
 use yew::prelude::*;
 
-use super::{arms, breakdown_bar, explain::explain};
+use super::{
+    arms,
+    breakdown_bar::{self, Row},
+    markup::raw,
+};
 use crate::{
     plot::{self, Axis},
     state::Handle,
@@ -71,80 +76,72 @@ pub(crate) fn SamplesPlot(props: &SamplesPlotProps) -> Html {
                         { "Make the axis long enough for the outliers too; else those beyond it stand at its end" }
                     </label>
                 }</div>
-                <ul class="legend" aria-label="Marks">
-                    <li><span class="swatch dot" aria-hidden="true"></span>{ "sample, earliest on top" }</li>
-                    <li><span class="swatch ring" aria-hidden="true"></span>{ explain("outlier", "outlier") }</li>
-                    <li><span class="swatch square" aria-hidden="true"></span>{ explain("disturbed", "disturbed") }</li>
-                    <li><span class="swatch cross" aria-hidden="true"></span>{ "failed" }</li>
-                    <li><span class="swatch band" aria-hidden="true"></span>{ "middle half, line at the median" }</li>
-                </ul>
+                { raw(legend()) }
             </figcaption>
-            <div class="bar-rows">
-                { for groups.iter().map(|group| html! {
-                    <>
-                        <h4 class="bar-group">{ group.title }</h4>
-                        { for group.arms.iter().map(|arm| strip(arm, *phase, &axis)) }
-                    </>
-                }) }
-                <span></span>
-                { breakdown_bar::ticks(&axis) }
-                <span></span>
-            </div>
+            { raw(breakdown_bar::rows(&groups, &axis, |arm| strip(arm, *phase, &axis))) }
         </figure>
     }
 }
 
-fn strip(arm: &Arm, phase: Phase, axis: &Axis) -> Html {
+fn legend() -> Markup {
+    markup! {
+        ul.legend aria-label="Marks" {
+            (breakdown_bar::key("dot", "", "sample, earliest on top"))
+            (breakdown_bar::key("ring", "outlier", "outlier"))
+            (breakdown_bar::key("square", "disturbed", "disturbed"))
+            (breakdown_bar::key("cross", "failed", "failed"))
+            (breakdown_bar::key("band", "spread", "middle half, line at the median"))
+        }
+    }
+}
+
+fn strip(arm: &Arm, phase: Phase, axis: &Axis) -> Row {
     let summary = arm.summary.phases.get(&phase);
     let series = series(arm, phase, axis);
-    let failures = arm.summary.failed;
-    let spoken = match summary {
-        Some(summary) => format!(
-            "{}, {}: median {}, from {} to {}, {} samples, {failures} failed",
-            arm.label(),
-            phase.id(),
-            shared::format::millis(summary.median_ns),
-            shared::format::millis(summary.min_ns),
-            shared::format::millis(summary.max_ns),
-            summary.n,
-        ),
-        None => format!("{}, {}: no values, {failures} failed", arm.label(), phase.id()),
-    };
-    let band = summary.map(|summary| {
-        let (low, high) = (axis.place(summary.p25_ns), axis.place(summary.p75_ns));
-        html! {
-            <>
-                <rect class="band" x={plot::percent(low)} width={plot::percent(high.saturating_sub(low).max(8))} y="2" height="36" />
-                <line class="median-line" x1={axis.percent(summary.median_ns)} x2={axis.percent(summary.median_ns)} y1="2" y2="38" />
-            </>
+    let failed = arm.summary.failed;
+    let drawing = markup! {
+        svg.strip height="40" role="img" aria-label=(spoken(arm, phase).into_string()) {
+            (breakdown_bar::grid(axis))
+            @if let Some(summary) = summary {
+                @let (low, high) = (axis.place(summary.p25_ns), axis.place(summary.p75_ns));
+                @let median = axis.percent(summary.median_ns);
+                rect.band x=(plot::percent(low)) width=(plot::percent(high.saturating_sub(low).max(8))) y="2" height="36" {}
+                line.median-line x1=(median) x2=(median) y1="2" y2="38" {}
+            }
+            svg viewBox="0 0 10000 1000" preserveAspectRatio="none" width="100%" height="100%" {
+                path.dots d=(series.usual) {}
+                path.dots.disturbed d=(series.disturbed) {}
+                path.ring-outer d=(series.outliers) {}
+                path.ring-inner d=(series.outliers) {}
+            }
         }
-    });
-    html! {
-        <>
-            <span class="bar-label"><span class={classes!("proto", arms::protocol_class(arm.protocol))}>{ arms::name(arm) }</span></span>
-            <svg class="strip" height="40" role="img" aria-label={spoken}>
-                { breakdown_bar::grid(axis) }
-                { for band }
-                <svg viewBox="0 0 10000 1000" preserveAspectRatio="none" width="100%" height="100%">
-                    <path class="dots" d={series.usual} />
-                    <path class="dots disturbed" d={series.disturbed} />
-                    <path class="ring-outer" d={series.outliers.clone()} />
-                    <path class="ring-inner" d={series.outliers} />
-                </svg>
-            </svg>
-            <span class="bar-total">
-                if failures > 0 {
-                    <svg class="fails" width="14" height="40" aria-hidden="true">
-                        <svg viewBox="0 0 100 1000" preserveAspectRatio="none" width="100%" height="100%">
-                            <path class="dots failed" d={series.failed} />
-                        </svg>
-                    </svg>
-                    <strong class="failed">{ format!("{failures} failed") }</strong>
-                } else if let Some(summary) = summary {
-                    { shared::format::millis(summary.median_ns) }
+    };
+    let figure = markup! {
+        @if failed > 0 {
+            svg.fails width="14" height="40" aria-hidden="true" {
+                svg viewBox="0 0 100 1000" preserveAspectRatio="none" width="100%" height="100%" {
+                    path.dots.failed d=(series.failed) {}
                 }
-            </span>
-        </>
+            }
+            strong.failed { (failed) " failed" }
+        } @else if let Some(summary) = summary {
+            (millis(summary.median_ns))
+        }
+    };
+    Row { drawing, figure }
+}
+
+fn spoken(arm: &Arm, phase: Phase) -> Markup {
+    markup! {
+        (arm.label()) ", " (phase.id()) ": "
+        @match arm.summary.phases.get(&phase) {
+            Some(summary) => {
+                "median " (millis(summary.median_ns)) ", from " (millis(summary.min_ns)) " to "
+                (millis(summary.max_ns)) ", " (summary.n) " samples"
+            }
+            None => "no values",
+        }
+        ", " (arm.summary.failed) " failed"
     }
 }
 

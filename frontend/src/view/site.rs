@@ -1,5 +1,6 @@
 //! The frame of every page: name, theme switch, footer.
 
+use maud::{Markup, html as markup};
 use web_sys::HtmlInputElement;
 use yew::prelude::*;
 
@@ -45,11 +46,11 @@ pub(crate) fn SiteHeader() -> Html {
 }
 
 /// The footer.
-pub(crate) fn site_footer() -> Html {
-    html! {
-        <footer class="site">
-            <p>{ "Every time is the difference of two stamped events; what did not happen is absent, never 0." }</p>
-            <p>{ "The same measurement in a terminal: " }<code>{ "roundtrip probe URL" }</code></p>
-        </footer>
+pub(crate) fn site_footer() -> Markup {
+    markup! {
+        footer.site {
+            p { "Every time is the difference of two stamped events; what did not happen is absent, never 0." }
+            p { "The same measurement in a terminal: " code { "roundtrip probe URL" } }
+        }
     }
 }

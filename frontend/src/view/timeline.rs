@@ -1,9 +1,10 @@
 //! The browser's requests in order, with the protocol of each: where it switched, or that it may not be seen.
 
+use maud::{Markup, html};
 use shared::{Document, Nanos, Phase, Protocol, Sample, Source, Temperature};
-use yew::prelude::*;
 
 use super::arms;
+
 /// One request of the browser side.
 struct Request<'a> {
     protocol: Option<Protocol>,
@@ -12,41 +13,44 @@ struct Request<'a> {
 }
 
 /// The browser's requests as a row of boxes.
-pub(super) fn timeline(document: &Document) -> Html {
+pub(super) fn timeline(document: &Document) -> Markup {
     let requests = requests(document);
     if requests.is_empty() {
-        return html! {};
+        return Markup::default();
     }
     let protocols: Vec<_> = requests.iter().map(|request| request.protocol).collect();
-    let boxes = requests.iter().enumerate().map(|(index, request)| {
-        let next_hop = request.sample.facts.http_version.clone().unwrap_or_default();
-        let shown = match request.protocol {
-            Some(protocol) => protocol.label().to_owned(),
-            None if request.sample.failure.is_some() => "failed".into(),
-            None if next_hop.is_empty() => "hidden".into(),
-            None => next_hop.clone(),
+    html! {
+        p.finding { (story(&protocols)) }
+        ol #timeline aria-label="Requests of the browser, in order" {
+            @for (request, number) in requests.iter().zip(1_u32..) { (request.shown(number)) }
+        }
+    }
+}
+
+impl Request<'_> {
+    fn shown(&self, number: u32) -> Markup {
+        let next_hop = self.sample.facts.http_version.as_deref().unwrap_or_default();
+        let failed = self.sample.failure.is_some();
+        let protocol = match self.protocol {
+            Some(protocol) => protocol.label(),
+            None if failed => "failed",
+            None if next_hop.is_empty() => "hidden",
+            None => next_hop,
         };
-        let connection = match request.temperature {
+        let connection = match self.temperature {
             Some(Temperature::Cold) => "new connection",
             Some(Temperature::Warm) => "reused",
             None => "",
         };
-        let total = total(request.sample).map(shared::format::millis);
+        let state = if failed { "broken" } else { "whole" };
         html! {
-            <li key={index} class={classes!("request", arms::protocol_class(request.protocol),
-                    request.sample.failure.as_ref().map(|_| "broken"))} data-next-hop={next_hop}>
-                <span class="nr">{ index + 1 }</span>
-                <strong>{ shown }</strong>
-                <span>{ connection }</span>
-                <span>{ total.unwrap_or_default() }</span>
-            </li>
+            li.request.(arms::protocol_class(self.protocol)).(state) data-next-hop=(next_hop) {
+                span.nr { (number) }
+                strong { (protocol) }
+                span { (connection) }
+                span { @if let Some(total) = total(self.sample) { (shared::format::millis(total)) } }
+            }
         }
-    });
-    html! {
-        <>
-            <p class="finding">{ story(&protocols) }</p>
-            <ol id="timeline" aria-label="Requests of the browser, in order">{ for boxes }</ol>
-        </>
     }
 }
 

@@ -1,86 +1,80 @@
 //! What later requests on one connection cost: the first pays for the connection, the others do not.
 
+use maud::{Markup, html};
 use shared::{Arm, Document, Nanos, Phase, Protocol, Sample, Source, statistics};
-use yew::prelude::*;
 
-use super::{arms, explain::explain};
+use super::{arms, breakdown_bar::tick_label, explain::explain};
 use crate::plot::{self, Axis};
 
 /// Height of the plot in path coordinates.
 const HEIGHT: u64 = 10_000;
 
 /// The total of each request by its index on its connection.
-pub(super) fn warm_series(document: &Document) -> Html {
+pub(super) fn warm_series(document: &Document) -> Markup {
     let series: Vec<Series> = Protocol::ALL
         .into_iter()
         .filter_map(|protocol| series(document, protocol))
         .collect();
     let Some(longest) = series.iter().map(Series::largest).max() else {
-        return html! {};
+        return Markup::default();
     };
-    let last = series
-        .iter()
-        .map(|series| series.totals.len())
-        .max()
-        .unwrap_or(1)
-        .saturating_sub(1);
+    let last = series.iter().map(|series| series.totals.len()).max();
+    let last = last.unwrap_or(1).saturating_sub(1);
     let axis = Axis::to(longest);
     let sentences: Vec<String> = series.iter().filter_map(Series::sentence).collect();
     let y = |time: Nanos| HEIGHT - axis.place(time);
     let x = |index: usize| 600 + 8_800 * (index as u64) / (last.max(1) as u64);
     html! {
-        <figure class="chart series">
-            <figcaption>
-                <ul class="findings-list">
-                    { for sentences.iter().map(|sentence| html! { <li>{ sentence }</li> }) }
-                </ul>
-                <ul class="legend" aria-label="Lines">
-                    { for series.iter().map(|series| html! {
-                        <li><svg class={classes!("line-key", series.protocol.id())} width="28" height="10" aria-hidden="true">
-                            <line x1="0" x2="28" y1="5" y2="5" /></svg>{ series.protocol.label() }</li>
-                    }) }
-                    <li class="muted">{ "line: median " }{ explain("total", "total") }{ "; dots: every sample" }</li>
-                </ul>
-            </figcaption>
-            <div class="series-plot">
-                <svg class="y-axis" width="52" height="220" aria-hidden="true">
-                    { for axis.ticks.iter().map(|tick| html! {
-                        <text x="46" y={plot::percent(y(*tick).clamp(300, 9_900))} text-anchor="end" dominant-baseline="central">
-                            { arms::bare_millis(*tick).trim_end_matches('0').trim_end_matches('.').to_owned() }
-                        </text>
-                    }) }
-                </svg>
-                <svg class="plot" height="220" role="img" aria-label={sentences.join(" ")}>
-                    { for axis.ticks.iter().map(|tick| {
-                        let at = plot::percent(y(*tick));
-                        html! { <line class="grid" x1="0" x2="100%" y1={at.clone()} y2={at} /> }
-                    }) }
-                    <svg viewBox="0 0 10000 10000" preserveAspectRatio="none" width="100%" height="100%">
-                        { for series.iter().map(|series| html! {
-                            <path class={classes!("dots", "faint", series.protocol.id())} d={plot::dots(
-                                series.totals.iter().enumerate().flat_map(|(index, totals)|
-                                    totals.iter().map(move |total| (index, *total)))
-                                    .map(|(index, total)| (x(index), y(total)))
-                            )} />
-                        }) }
-                        { for series.iter().map(|series| html! {
-                            <path class={classes!("line", series.protocol.id())} d={plot::line(
-                                series.medians().into_iter().map(|(index, median)| (x(index), y(median)))
-                            )} />
-                        }) }
-                    </svg>
-                </svg>
-                <span></span>
-                <svg class="axis" height="22" aria-hidden="true">
-                    { for (0..=last).filter(|index| last < 12 || index % (last / 8 + 1) == 0).map(|index| html! {
-                        <text x={plot::percent(x(index))} y="16" text-anchor="middle">
-                            { if index == 0 { "first".to_owned() } else { format!("+{index}") } }
-                        </text>
-                    }) }
-                </svg>
-            </div>
-            <p class="muted small">{ "Milliseconds upwards; requests on one connection to the right." }</p>
-        </figure>
+        figure.chart.series {
+            figcaption {
+                ul.findings-list { @for sentence in &sentences { li { (sentence) } } }
+                ul.legend aria-label="Lines" {
+                    @for series in &series {
+                        li {
+                            svg.line-key.(series.protocol.id()) width="28" height="10" aria-hidden="true" {
+                                line x1="0" x2="28" y1="5" y2="5" {}
+                            }
+                            (series.protocol.label())
+                        }
+                    }
+                    li.muted { "line: median " (explain("total", "total")) "; dots: every sample" }
+                }
+            }
+            div.series-plot {
+                svg.y-axis width="52" height="220" aria-hidden="true" {
+                    @for tick in &axis.ticks {
+                        @let at = plot::percent(y(*tick).clamp(300, 9_900));
+                        text x="46" y=(at) text-anchor="end" dominant-baseline="central" { (tick_label(*tick)) }
+                    }
+                }
+                svg.plot height="220" role="img" aria-label=(sentences.join(" ")) {
+                    @for tick in &axis.ticks {
+                        @let at = plot::percent(y(*tick));
+                        line.grid x1="0" x2="100%" y1=(at) y2=(at) {}
+                    }
+                    svg viewBox="0 0 10000 10000" preserveAspectRatio="none" width="100%" height="100%" {
+                        @for series in &series {
+                            @let dots = plot::dots(series.points().map(|(index, total)| (x(index), y(total))));
+                            path.dots.faint.(series.protocol.id()) d=(dots) {}
+                        }
+                        @for series in &series {
+                            @let medians = series.medians().into_iter();
+                            @let line = plot::line(medians.map(|(index, median)| (x(index), y(median))));
+                            path.line.(series.protocol.id()) d=(line) {}
+                        }
+                    }
+                }
+                span {}
+                svg.axis height="22" aria-hidden="true" {
+                    @for index in (0..=last).step_by(last / 8 + 1) {
+                        text x=(plot::percent(x(index))) y="16" text-anchor="middle" {
+                            @if index == 0 { "first" } @else { "+" (index) }
+                        }
+                    }
+                }
+            }
+            p.muted.small { "Milliseconds upwards; requests on one connection to the right." }
+        }
     }
 }
 
@@ -129,6 +123,12 @@ impl Series {
             .enumerate()
             .filter_map(|(index, totals)| Some((index, statistics::quantile(totals, 0.5)?)))
             .collect()
+    }
+
+    /// Every sample with its index on the connection.
+    fn points(&self) -> impl Iterator<Item = (usize, Nanos)> + '_ {
+        let indexed = self.totals.iter().enumerate();
+        indexed.flat_map(|(index, totals)| totals.iter().map(move |total| (index, *total)))
     }
 
     fn largest(&self) -> Nanos {
