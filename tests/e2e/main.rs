@@ -12,6 +12,7 @@ mod failures;
 mod forbidden_addresses;
 mod forced_protocol;
 mod page;
+mod results;
 mod security;
 mod share;
 mod size;
