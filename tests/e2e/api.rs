@@ -1,7 +1,7 @@
 //! The API over HTTP: runs and their events, and what it refuses.
 
 use http::{Method, StatusCode};
-use serde_json::{Value, json};
+use serde_json::json;
 use shared::{Document, Phase, Plan, Protocol, RunEvent, Temperature};
 use tests::checks::assert_coherent;
 use tests::server::Server;
