@@ -69,6 +69,10 @@ pub fn breakdown(marks: &Marks, circumstances: &Circumstances<'_>) -> Breakdown 
         .collect();
 
     let mut gaps = tile(&mut phases, &reader);
+    if let Some(late) = after_end(marks) {
+        let why = format!("end lies before {}", late.id());
+        phases.insert(Phase::Total, PhaseValue::absent(Quality::Inconsistent, why));
+    }
     if phases.get(&Phase::Total).is_none_or(|total| total.ns.is_none()) {
         gaps.clear();
     }
@@ -236,6 +240,20 @@ fn tile(phases: &mut Map<Phase, PhaseValue>, reader: &Reader<'_>) -> Vec<Gap> {
         push(after, Mark::End, cursor, end);
     }
     gaps
+}
+
+/// A mark of the request or its response that lies after their end: then the end is no end. What belongs to the
+/// connection may come later (0-RTT, confirmation).
+fn after_end(marks: &Marks) -> Option<Mark> {
+    let end = marks.at(Mark::End)?;
+    [
+        Mark::DnsEnd,
+        Mark::RequestSent,
+        Mark::Headers,
+        Mark::FirstBodyByte,
+    ]
+    .into_iter()
+    .find(|mark| marks.at(*mark).is_some_and(|at| at > end))
 }
 
 /// Demotes what cannot be true beside the tiles: parts of a setup that contradicts itself, parts that do not fit into

@@ -36,8 +36,8 @@ fn few_blocks(document: &Document) -> Option<Finding> {
         rule: "few_blocks".into(),
         sure: Sureness::Proved,
         text: format!(
-            "Some differences rest on fewer than {MIN_BLOCKS} blocks: all of them can lie on one side by chance more often \
-             than once in 20 runs. Take more samples before acting on a difference."
+            "Some comparisons rest on fewer than {MIN_BLOCKS} blocks: all of them can lie on one side by chance more often \
+             than once in 20 runs, so no difference is called clear. Take more samples."
         ),
         evidence: vec![evidence("fewest blocks of a comparison", fewest.to_string())],
     })

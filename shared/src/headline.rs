@@ -91,7 +91,10 @@ fn probe_side(document: &Document, temperature: Temperature) -> Option<Vec<Strin
             .map(|other| other.median)
             .max()
             .unwrap_or(first.median);
-        let verdict = if tied.iter().any(|other| lead(other).is_none()) {
+        let verdict = if tied
+            .iter()
+            .any(|other| lead(other).is_none_or(|lead| lead.blocks < MIN_BLOCKS))
+        {
             "too few blocks to tell a difference"
         } else {
             "no clear difference between them"
@@ -106,13 +109,6 @@ fn probe_side(document: &Document, temperature: Temperature) -> Option<Vec<Strin
         }
     }
     clauses.extend(largest_part(first.arm));
-    let fewest = others
-        .iter()
-        .filter_map(|other| lead(other).map(|lead| lead.blocks))
-        .min();
-    if let Some(blocks) = fewest.filter(|blocks| *blocks < MIN_BLOCKS) {
-        clauses.push(format!("preliminary, as it rests on {blocks} blocks"));
-    }
     Some(clauses)
 }
 
@@ -264,7 +260,6 @@ mod tests {
         );
         assert!(text.contains(" before HTTP/2 (95 % interval "), "{text}");
         assert!(text.contains(" before HTTP/1.1 (95 % interval "), "{text}");
-        assert!(!text.contains("preliminary"), "{text}");
     }
 
     #[test]
@@ -300,7 +295,7 @@ mod tests {
             text.ends_with("; HTTP/3 failed every time (no answer over UDP)."),
             "{text}"
         );
-        assert!(text.contains("preliminary, as it rests on 2 blocks"), "{text}");
+        assert!(text.contains("too few blocks to tell a difference"), "{text}");
     }
 
     #[test]

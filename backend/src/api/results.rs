@@ -8,6 +8,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, Request, StatusCode};
+use shared::document::redact::{RedactOptions, redact};
 use shared::{Document, StoredResult};
 use url::form_urlencoded;
 
@@ -33,7 +34,13 @@ pub(super) async fn store(
             // nothing that does not follow from its marks.
             let mut document: Document = body::parse(&bytes)?;
             document.check().map_err(super::invalid_document)?;
-            document.id = None;
+            // The page has removed what its user chose; what never belongs to a stored result goes whoever sends it.
+            let always = RedactOptions {
+                keep_query: true,
+                keep_hosts: true,
+                alias_all_hosts: false,
+            };
+            document = redact(&document, &always).document;
             document.recompute();
             Ok(document)
         })

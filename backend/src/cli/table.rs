@@ -35,7 +35,9 @@ pub fn render(document: &Document) -> String {
     // What a server says is shown, never obeyed: no escape sequence reaches the terminal.
     text.chars()
         .map(|shown| {
-            if shown.is_control() && shown != '\n' {
+            let reorders =
+                matches!(shown, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            if (shown.is_control() && shown != '\n') || reorders {
                 '\u{fffd}'
             } else {
                 shown
@@ -234,6 +236,12 @@ fn findings(document: &Document) -> String {
 fn facts(document: &Document) -> String {
     let mut text = String::from("Facts\n");
     line(&mut text, &format!("  URL: {}", document.plan.url));
+    if document.plan.url.starts_with("http://") {
+        line(
+            &mut text,
+            "  Over http:// only HTTP/1.1 is measured: HTTP/2 and HTTP/3 need https.",
+        );
+    }
     if let Some(address) = &document.address {
         line(&mut text, &format!("  Address: {address}"));
     }

@@ -1,12 +1,13 @@
 //! The content of a response: counted as it comes, decoded after the exchange, bounded in both forms.
 
-use std::io::{self, Write};
+use std::io::{self, BufRead, Read, Write};
 
 use bytes::Bytes;
-use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
-use http::HeaderMap;
+use flate2::bufread::GzDecoder;
+use flate2::write::{DeflateDecoder, ZlibDecoder};
 use http::header::CONTENT_ENCODING;
-use shared::{Facts, Failure, FailureKind, FailurePhase};
+use http::{HeaderMap, StatusCode};
+use shared::{Facts, Failure, FailureKind, FailurePhase, Method};
 
 use super::limits;
 
@@ -52,18 +53,24 @@ impl Coding {
 pub(crate) struct Content {
     coding: Coding,
     encoded_bytes: u64,
+    /// Whether the response has content at all; else there is no size, not one of 0.
+    expected: bool,
     limit: u64,
     kept: Option<Vec<Bytes>>,
 }
 
 impl Content {
-    /// Content of a response with these fields, of at most `limit` bytes.
-    pub(crate) fn new(fields: &HeaderMap, limit: u64) -> Self {
+    /// Content of a response with this status and these fields, of at most `limit` bytes.
+    pub(crate) fn new(method: Method, status: StatusCode, fields: &HeaderMap, limit: u64) -> Self {
+        // RFC 9110, section 6.4.1.
+        let expected =
+            method == Method::Get && status != StatusCode::NO_CONTENT && status != StatusCode::NOT_MODIFIED;
         let coding = Coding::of(fields);
         let decodes = !matches!(coding, Coding::Identity | Coding::Other);
         Self {
             coding,
             encoded_bytes: 0,
+            expected,
             limit,
             kept: decodes.then(Vec::new),
         }
@@ -91,6 +98,9 @@ impl Content {
 
     /// The sizes, once everything has come (or the exchange failed: then only what came is counted).
     pub(crate) fn finish(self, facts: &mut Facts, complete: bool) -> Result<(), Failure> {
+        if !self.expected {
+            return Ok(());
+        }
         facts.encoded_bytes = Some(self.encoded_bytes);
         if !complete {
             return Ok(());
@@ -138,9 +148,17 @@ fn decoded_bytes(coding: Coding, pieces: &[Bytes], limit: u64) -> io::Result<u64
     }
     match coding {
         Coding::Gzip => {
-            let mut decoder = MultiGzDecoder::new(&mut counter);
-            write_all(&mut decoder, pieces)?;
-            decoder.finish()?;
+            let mut rest = Pieces(pieces, 0);
+            let mut members = 0;
+            while !rest.fill_buf()?.is_empty() {
+                members += 1;
+                if members > MOST_GZIP_MEMBERS {
+                    return Err(io::Error::other(format!(
+                        "more than {MOST_GZIP_MEMBERS} gzip members"
+                    )));
+                }
+                io::copy(&mut GzDecoder::new(&mut rest), &mut counter)?;
+            }
         }
         // Some servers send deflate without the zlib wrapper that the standard asks for (RFC 9110, section 8.4.1.2).
         Coding::Deflate if first.is_some_and(|byte| byte & 0x0f == 8) => {
@@ -161,6 +179,37 @@ fn decoded_bytes(coding: Coding, pieces: &[Bytes], limit: u64) -> io::Result<u64
         Coding::Identity | Coding::Other => return Err(io::ErrorKind::Unsupported.into()),
     }
     Ok(counter.bytes)
+}
+
+/// Most gzip members (RFC 1952, section 2.2) of a body. Empty ones cost time and give no bytes, so that the limit of decoded
+/// bytes does not stop them.
+const MOST_GZIP_MEMBERS: u32 = 1000;
+
+/// What is left of the pieces: those, and how much of the first is read.
+struct Pieces<'a>(&'a [Bytes], usize);
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.fill_buf()?.read(buffer)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+impl BufRead for Pieces<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        while let [first, after @ ..] = self.0 {
+            if self.1 < first.len() {
+                return Ok(&first[self.1..]);
+            }
+            *self = Self(after, 0);
+        }
+        Ok(&[])
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.1 += bytes;
+    }
 }
 
 fn write_all(decoder: &mut impl Write, pieces: &[Bytes]) -> io::Result<()> {
@@ -210,7 +259,7 @@ mod tests {
     fn sizes(coding: &str, body: &[u8], limit: u64) -> Result<Facts, Failure> {
         let mut fields = HeaderMap::new();
         fields.insert(CONTENT_ENCODING, coding.parse().unwrap());
-        let mut content = Content::new(&fields, limit);
+        let mut content = Content::new(Method::Get, StatusCode::OK, &fields, limit);
         for piece in body.chunks(100) {
             content.push(Bytes::copy_from_slice(piece))?;
         }
@@ -250,6 +299,34 @@ mod tests {
         let failure = sizes("gzip", &bomb, 1 << 20).unwrap_err();
         assert_eq!(failure.kind, FailureKind::BodyTooLarge);
         assert!(failure.detail.contains("decoded"));
+    }
+
+    #[test]
+    fn a_body_of_endless_empty_members_is_given_up() {
+        let one = gzip(b"");
+        let facts = sizes("gzip", &one.repeat(700_000), 1 << 30).unwrap();
+        assert_eq!(facts.decoded_bytes, None);
+        assert!(facts.notes[0].contains("gzip members"), "{:?}", facts.notes);
+    }
+
+    #[test]
+    fn several_members_are_one_content() {
+        let body = [gzip(b"abc"), gzip(b""), gzip(b"de")].concat();
+        assert_eq!(sizes("gzip", &body, 100).unwrap().decoded_bytes, Some(5));
+    }
+
+    #[test]
+    fn a_response_without_content_has_no_sizes() {
+        for (method, status) in [
+            (Method::Head, StatusCode::OK),
+            (Method::Get, StatusCode::NO_CONTENT),
+            (Method::Get, StatusCode::NOT_MODIFIED),
+        ] {
+            let content = Content::new(method, status, &HeaderMap::new(), 100);
+            let mut facts = Facts::default();
+            content.finish(&mut facts, true).unwrap();
+            assert_eq!((facts.encoded_bytes, facts.decoded_bytes), (None, None));
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::io;
 use std::task::Poll;
 
 use bytes::Bytes;
+use http::StatusCode;
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
@@ -106,7 +107,20 @@ impl H1Connection {
             .recorder
             .response(head.status, &head.headers, exchange.target);
 
-        let mut content = Content::new(&head.headers, exchange.max_body_bytes);
+        if head.status == StatusCode::SWITCHING_PROTOCOLS {
+            return Err(Failure::new(
+                FailureKind::H1Protocol,
+                FailurePhase::Wait,
+                "101 Switching Protocols, although no upgrade was asked for (RFC 9110, section 15.2.2)",
+            ));
+        }
+
+        let mut content = Content::new(
+            exchange.target.method,
+            head.status,
+            &head.headers,
+            exchange.max_body_bytes,
+        );
         let received = timeout(exchange.deadline.remaining(), read(driver, body, &mut content))
             .await
             .unwrap_or_else(|_elapsed| Err(exchange.read_timeout(content.encoded_bytes())));

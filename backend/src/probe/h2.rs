@@ -108,7 +108,12 @@ impl H2Connection {
             .recorder
             .response(head.status, &head.headers, exchange.target);
 
-        let mut content = Content::new(&head.headers, exchange.max_body_bytes);
+        let mut content = Content::new(
+            exchange.target.method,
+            head.status,
+            &head.headers,
+            exchange.max_body_bytes,
+        );
         let received = timeout(exchange.deadline.remaining(), read(driver, body, &mut content))
             .await
             .unwrap_or_else(|_elapsed| Err(exchange.read_timeout(content.encoded_bytes())));

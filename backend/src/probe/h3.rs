@@ -109,7 +109,12 @@ impl H3Connection {
             .mark_if(Mark::RequestSent, log.lock().sent.first);
         let head = waited?;
 
-        let mut content = Content::new(&head.headers, exchange.max_body_bytes);
+        let mut content = Content::new(
+            exchange.target.method,
+            head.status,
+            &head.headers,
+            exchange.max_body_bytes,
+        );
         let mut first_byte = None;
         let received = timeout(
             exchange.deadline.remaining(),

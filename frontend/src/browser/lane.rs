@@ -68,7 +68,7 @@ pub(crate) async fn measure(
     let mut readings: Vec<Reading> = Vec::new();
     let mut made = 0;
     while made < plan.browser_samples {
-        let url = with_query(&plan.url, &token, made);
+        let url = as_fetched(&with_query(&plan.url, &token, made));
         let outcome = fetch(&url, plan, mode).await;
         if made == 0 && mode == RequestMode::Cors && outcome == FetchOutcome::Failed {
             // The failed one is not counted: it may have been stopped by a rule of the page and not by the network.
@@ -78,6 +78,13 @@ pub(crate) async fn measure(
                  failed. The requests were made again without reading them; status and headers are hidden then."
                     .into(),
             );
+            if context.loopback && context.tls {
+                notes.push(
+                    "A server on this machine often has a certificate of its own, which a browser refuses until it is told \
+                     otherwise: open the URL once in another tab, accept the certificate, and measure again."
+                        .into(),
+                );
+            }
             drop(observer.entry(&url, 0).await);
             pause(gap).await;
             continue;
@@ -175,6 +182,11 @@ fn with_query(url: &str, token: &str, index: u32) -> String {
         Some(_) => "&",
     };
     [url, join, token, "-", &index.to_string()].concat()
+}
+
+/// The URL as the browser writes it in its entries: with a path, without a default port, and so on.
+fn as_fetched(url: &str) -> String {
+    web_sys::Url::new(url).map_or_else(|_| url.into(), |url| url.href())
 }
 
 /// `https` pages may fetch `http` URLs only from this machine.

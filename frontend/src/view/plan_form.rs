@@ -76,7 +76,9 @@ pub(crate) fn plan_form(props: &PlanForm<'_>) -> Html {
                     <button type="button" class="link-button" id="example" onclick={example} disabled={props.active}>
                         { "Try it on the built-in test origin" }
                     </button>
-                    { ": it answers after 25 ms with 100 kB, so you know what to find. " }
+                    { ": it answers after 25 ms with 100 kB, so you know what to find. For your browser to measure it too, " }
+                    <a href={props.config.and_then(|config| config.origin.clone())} target="_blank" rel="noreferrer">{ "accept its certificate" }</a>
+                    { " once. " }
                 }
                 if local {
                     { "This server may also probe private and local addresses." }

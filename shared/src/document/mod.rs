@@ -258,7 +258,7 @@ pub enum Verdict {
     Faster,
     /// `b` is slower: the whole interval lies above 0.
     Slower,
-    /// The interval contains 0.
+    /// The interval contains 0, or there are too few blocks for one that could be trusted.
     NoClearDifference,
 }
 

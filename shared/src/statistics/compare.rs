@@ -10,7 +10,7 @@ use crate::{
 pub const MIN_BLOCKS: u32 = 6;
 
 /// The shift of `phase` from arm `a` to arm `b`, over the blocks in which both have a value; `None` where fewer than
-/// two blocks do. Failed samples are missing values.
+/// two blocks do. Failed samples are missing values. Below [`MIN_BLOCKS`] blocks no difference is clear.
 pub fn compare(a: &Arm, b: &Arm, phase: Phase, seed: u64) -> Option<Comparison> {
     let found = shift(&observations(a, phase), &observations(b, phase), seed)?;
     Some(Comparison {
@@ -21,7 +21,11 @@ pub fn compare(a: &Arm, b: &Arm, phase: Phase, seed: u64) -> Option<Comparison> 
         low_ns: found.low_ns,
         high_ns: found.high_ns,
         blocks: found.blocks,
-        verdict: Verdict::of(found.low_ns, found.high_ns),
+        verdict: if found.blocks < MIN_BLOCKS {
+            Verdict::NoClearDifference
+        } else {
+            Verdict::of(found.low_ns, found.high_ns)
+        },
     })
 }
 

@@ -83,6 +83,10 @@ pub(crate) fn explain(error: &rustls::Error) -> String {
         E::NotValidYet | E::NotValidYetContext { .. } => "not valid yet".into(),
         E::NotValidForName | E::NotValidForNameContext { .. } => "for another host name".into(),
         E::Revoked => "revoked".into(),
+        // webpki's own reasons come as text in Rust's notation.
+        other if other.to_string().contains("CaUsedAsEndEntity") => {
+            "a certificate authority's own certificate, which may not be used by a server".into()
+        }
         other => other.to_string(),
     }
 }

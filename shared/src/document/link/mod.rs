@@ -31,6 +31,7 @@
 //! }
 //! ```
 
+mod checksum;
 mod column;
 mod facts;
 mod packed;
@@ -38,7 +39,7 @@ mod packed;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use thiserror::Error;
 
-use self::packed::Packed;
+use self::{checksum::crc32, packed::Packed};
 use crate::{
     Document, Nanos,
     document::{DocumentError, SCHEMA},
@@ -116,7 +117,7 @@ pub fn encodings(document: &Document) -> impl Iterator<Item = Result<Encoded, Li
 /// When it is larger than what [`decode`] accepts.
 pub fn encode(document: &Document, resolution: Nanos) -> Result<Vec<u8>, LinkError> {
     let json = wire::to_text(&Packed::from_document(document, resolution)?);
-    let mut payload = crc32fast::hash(json.as_bytes()).to_le_bytes().to_vec();
+    let mut payload = crc32(json.as_bytes()).to_le_bytes().to_vec();
     payload.extend_from_slice(json.as_bytes());
     if payload.len() > MAX_INFLATED_BYTES {
         return Err(LinkError::TooLarge);
@@ -134,7 +135,7 @@ pub fn decode(payload: &[u8]) -> Result<Document, LinkError> {
         return Err(LinkError::TooLarge);
     }
     let (checksum, json) = payload.split_first_chunk().ok_or(LinkError::Cut)?;
-    if crc32fast::hash(json) != u32::from_le_bytes(*checksum) {
+    if crc32(json) != u32::from_le_bytes(*checksum) {
         return Err(LinkError::Cut);
     }
     let json = std::str::from_utf8(json).map_err(|_| LinkError::Invalid("it is not text".into()))?;

@@ -9,7 +9,7 @@ use crate::{
 };
 
 fn sealed(json: &str) -> Vec<u8> {
-    let mut payload = crc32fast::hash(json.as_bytes()).to_le_bytes().to_vec();
+    let mut payload = crc32(json.as_bytes()).to_le_bytes().to_vec();
     payload.extend(json.bytes());
     payload
 }

@@ -207,8 +207,16 @@ fn parts(document: &Document, options: &RedactOptions) -> Vec<String> {
 }
 
 fn distinct<'a>(items: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut seen = std::collections::BTreeSet::new();
-    items.filter(|item| seen.insert(*item)).collect()
+    let mut seen: Vec<&str> = Vec::new();
+    items
+        .filter(|item| {
+            let place = seen.binary_search(item);
+            if let Err(at) = place {
+                seen.insert(at, *item);
+            }
+            place.is_err()
+        })
+        .collect()
 }
 
 /// Replaces `needle` (in lower case) wherever it occurs in `text` in any case; a short one only where it stands alone.
