@@ -8,7 +8,7 @@ use tests::server::Server;
 /// What wasm and script should weigh together at the most, compressed with brotli.
 const GOAL: u64 = 150_000;
 /// What they may not exceed while the goal is missed; only ever lowered. `cargo xtask page` holds the same.
-const CEILING: u64 = 226_000;
+const CEILING: u64 = 205_000;
 
 #[test]
 fn wasm_and_script_stay_under_their_ceiling() {

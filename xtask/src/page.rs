@@ -11,7 +11,7 @@ use crate::{root, setup};
 /// What the page's wasm and script should weigh together after brotli 11 at the most.
 const GOAL_BYTES: usize = 150_000;
 /// What they may not exceed while the goal is missed; only ever lowered.
-const CEILING_BYTES: usize = 226_000;
+const CEILING_BYTES: usize = 205_000;
 
 /// What the page is made of; when none of it is newer than the last build there is nothing to do.
 const SOURCES: [&str; 7] = [
