@@ -85,7 +85,8 @@ fn test() -> Result<(), Failure> {
     setup::for_tests()?;
     page::build()?;
     say("building the binary the end-to-end tests start");
-    cargo().args(["build", "--package", "backend"]).run()?;
+    // The whole workspace, as the tests are built: alone, its crates would be built with other features, and so twice.
+    cargo().args(["build", "--workspace"]).run()?;
     say("running all tests");
     cargo().args(["test", "--workspace", "--no-fail-fast"]).run()
 }
