@@ -1,6 +1,5 @@
 //! Shares a result: first what will be shared, then the link, the stored link or the file.
 
-use maud::{Markup, html as markup};
 use shared::{
     Document, Nanos, StoreConfig, StoredResult,
     document::{
@@ -10,10 +9,10 @@ use shared::{
     format, wire,
 };
 use wasm_bindgen_futures::spawn_local;
-use web_sys::HtmlSelectElement;
+use web_sys::HtmlInputElement;
 use yew::prelude::*;
 
-use super::{markup::raw, words::sentence};
+use super::words::sentence;
 use crate::{
     browser::{
         compression::{self, FragmentLink},
@@ -38,145 +37,129 @@ pub(crate) struct ShareProps {
 #[component]
 pub(crate) fn Share(props: &ShareProps) -> Html {
     let open = use_state(|| false);
-    let options = use_state(RedactOptions::default);
-    let redacted = use_memo(
-        (props.document.clone(), *open, (*options).clone()),
-        |(document, open, options)| {
-            open.then(|| redact(document, options))
-                .map(|Redacted { document, removed }| (Handle::new(document), removed))
-        },
-    );
-    let document = redacted.as_ref().as_ref().map(|(document, _)| document.clone());
-    let link = use_state(|| None::<Result<FragmentLink, String>>);
-    let said = use_state(|| "");
-    let storing = use_state(|| Storing::Not);
-    let days = use_state(|| props.store.as_ref().map_or(0, |store| store.default_expires_days));
-    {
-        // Another document, or other options: what was made of the former does not hold any more.
-        let (link, said, storing) = (link.clone(), said.clone(), storing.clone());
-        use_effect_with(document, move |document| {
-            said.set("");
-            link.set(None);
-            storing.set(Storing::Not);
-            if let Some(document) = document.clone() {
-                spawn_local(async move {
-                    let packed = compression::fragment_link(&document, LONGEST_FRAGMENT).await;
-                    link.set(Some(packed));
-                });
-            }
-        });
-    }
     let toggle = {
         let open = open.clone();
         Callback::from(move |_: MouseEvent| open.set(!*open))
     };
-    let panel = redacted.as_ref().as_ref().map(|(document, removed)| {
-        html! {
-            <div id="share-panel" class="share-panel">
-                <div class="share-preview">
-                    { raw(preview(document, removed)) }
-                    { for OPTIONS.iter().map(|option| switch(option, &options)) }
-                </div>
-                { link_share(link.as_ref(), &said) }
-                if let Some(store) = &props.store {
-                    { store_share(document, store, &storing, &days) }
-                }
-                { file_share(document) }
-            </div>
-        }
-    });
     html! {
         <section class="share card" aria-labelledby="share-open">
             <div class="row">
-                <button type="button" id="share-open" class={(!*open).then_some("primary")} onclick={toggle}
-                    aria-expanded={if *open { "true" } else { "false" }} aria-controls="share-panel">
+                <button type="button" id="share-open" class={classes!((!*open).then_some("primary"))} onclick={toggle}
+                    aria-expanded={open.to_string()} aria-controls="share-panel">
                     { if *open { "Close" } else { "Share this result" } }
                 </button>
                 <span class="muted">{ "You see what will be shared before anything is." }</span>
             </div>
-            { for panel }
+            if *open {
+                <Panel document={props.document.clone()} store={props.store.clone()} />
+            }
         </section>
     }
 }
 
-fn preview(document: &Document, removed: &[String]) -> Markup {
-    let samples: usize = document.arms.iter().map(|arm| arm.samples.len()).sum();
-    markup! {
-        h3 { "What will be shared" }
-        dl.facts-list {
-            dt { "URL" }
-            dd.mono #share-url { (document.plan.url) }
-            @if let Some(address) = &document.address {
-                dt { "Address" }
-                dd.mono { (address) }
-            }
-            dt { "Samples" }
-            dd { (samples) " in " (document.arms.len()) " arms, with all their marks" }
-            dt { "Removed" }
-            dd #share-removed {
-                @if removed.is_empty() { "nothing had to be" }
-                ul { @for removed in removed { li { (removed) } } }
-            }
-        }
-    }
-}
-
-/// A switch of what is kept: its id, its text, and the option it stands for.
-struct Switch {
-    id: &'static str,
-    text: &'static str,
-    of: fn(&mut RedactOptions) -> &mut bool,
-}
-
-const OPTIONS: [Switch; 3] = [
-    Switch {
-        id: "keep-query",
-        text: "Keep the query of the URL",
-        of: |options| &mut options.keep_query,
-    },
-    Switch {
-        id: "keep-hosts",
-        text: "Keep the names and addresses of private hosts",
-        of: |options| &mut options.keep_hosts,
-    },
-    Switch {
-        id: "alias-hosts",
-        text: "Replace public host names and all addresses too",
-        of: |options| &mut options.alias_all_hosts,
-    },
-];
-
-fn switch(switch: &'static Switch, options: &UseStateHandle<RedactOptions>) -> Html {
-    let mut next = (**options).clone();
-    let on = (switch.of)(&mut next);
-    let is_on = *on;
-    *on = !is_on;
-    let options = options.clone();
-    let change = Callback::from(move |_: Event| options.set(next.clone()));
+/// The open panel: options, preview, and the three ways.
+#[component]
+fn Panel(props: &ShareProps) -> Html {
+    let options = use_state(RedactOptions::default);
+    let redacted = use_memo(
+        (props.document.clone(), (*options).clone()),
+        |(document, options)| {
+            let Redacted { document, removed } = redact(document, options);
+            (Handle::new(document), removed)
+        },
+    );
+    let (document, removed) = &*redacted;
+    let set = |change: fn(&mut RedactOptions, bool)| {
+        let options = options.clone();
+        Callback::from(move |event: Event| {
+            let mut next = (*options).clone();
+            change(
+                &mut next,
+                event.target_unchecked_into::<HtmlInputElement>().checked(),
+            );
+            options.set(next);
+        })
+    };
     html! {
-        <label class="line-check">
-            <input type="checkbox" id={switch.id} checked={is_on} onchange={change} /><span>{ switch.text }</span>
-        </label>
+        <div id="share-panel" class="share-panel">
+            <div class="share-preview">
+                <h3>{ "What will be shared" }</h3>
+                <dl class="facts-list">
+                    <dt>{ "URL" }</dt><dd class="mono" id="share-url">{ &document.plan.url }</dd>
+                    if let Some(address) = &document.address { <dt>{ "Address" }</dt><dd class="mono">{ address }</dd> }
+                    <dt>{ "Samples" }</dt><dd>{ samples(document) }</dd>
+                    <dt>{ "Removed" }</dt>
+                    <dd id="share-removed">
+                        if removed.is_empty() {
+                            { "nothing had to be" }
+                        } else {
+                            <ul>{ for removed.iter().map(|removed| html! { <li>{ removed }</li> }) }</ul>
+                        }
+                    </dd>
+                </dl>
+                <label class="line-check">
+                    <input type="checkbox" id="keep-query" checked={options.keep_query} onchange={set(|options, keep| options.keep_query = keep)} />
+                    <span>{ "Keep the query of the URL" }</span>
+                </label>
+                <label class="line-check">
+                    <input type="checkbox" id="keep-hosts" checked={options.keep_hosts} onchange={set(|options, keep| options.keep_hosts = keep)} />
+                    <span>{ "Keep the names and addresses of private hosts" }</span>
+                </label>
+                <label class="line-check">
+                    <input type="checkbox" id="alias-hosts" checked={options.alias_all_hosts} onchange={set(|options, alias| options.alias_all_hosts = alias)} />
+                    <span>{ "Replace public host names and all addresses too" }</span>
+                </label>
+            </div>
+            <LinkShare document={document.clone()} />
+            if let Some(store) = &props.store {
+                <StoreShare document={document.clone()} config={store.clone()} />
+            }
+            { file_share(document) }
+        </div>
     }
+}
+
+fn samples(document: &Document) -> String {
+    let samples: usize = document.arms.iter().map(|arm| arm.samples.len()).sum();
+    format!("{samples} in {} arms, with all their marks", document.arms.len())
+}
+
+#[derive(Properties, PartialEq)]
+struct LinkShareProps {
+    document: Handle<Document>,
 }
 
 /// The link that holds the result itself.
-fn link_share(link: Option<&Result<FragmentLink, String>>, said: &UseStateHandle<&'static str>) -> Html {
-    let body = match link {
-        None => raw(markup! { p role="status" { "Packing." } }),
-        Some(Err(why)) => raw(markup! {
-            p.note.warn #share-too-long { (sentence(why)) " Store the result, or save it as a file." }
-        }),
-        Some(Ok(FragmentLink { url, resolution })) => {
+#[component]
+fn LinkShare(props: &LinkShareProps) -> Html {
+    let link = use_state(|| None::<Result<FragmentLink, String>>);
+    let said = use_state(|| "");
+    {
+        let (link, said) = (link.clone(), said.clone());
+        use_effect_with(props.document.clone(), move |document| {
+            let document = document.clone();
+            said.set("");
+            spawn_local(async move {
+                let packed = compression::fragment_link(&document, LONGEST_FRAGMENT).await;
+                link.set(Some(packed));
+            });
+        });
+    }
+    let body = match &*link {
+        None => html! { <p role="status">{ "Packing." }</p> },
+        Some(Err(why)) => html! {
+            <p class="note warn" id="share-too-long">{ sentence(why) }{ " Store the result, or save it as a file." }</p>
+        },
+        Some(Ok(link)) => {
             let copy = {
-                let (said, url) = (said.clone(), url.clone());
+                let (said, url) = (said.clone(), link.url.clone());
                 Callback::from(move |_: MouseEvent| {
                     let (said, url) = (said.clone(), url.clone());
                     spawn_local(async move {
                         said.set(if keep::copy(&url).await {
-                            "Copied. "
+                            "Copied."
                         } else {
-                            "The browser did not allow it: select the link and copy it. "
+                            "The browser did not allow it: select the link and copy it."
                         });
                     });
                 })
@@ -184,25 +167,21 @@ fn link_share(link: Option<&Result<FragmentLink, String>>, said: &UseStateHandle
             html! {
                 <>
                     <div class="row with-button">
-                        <input type="text" id="share-link" readonly=true value={url.clone()} aria-label="Link that holds the result" />
+                        <input type="text" id="share-link" readonly=true value={link.url.clone()} aria-label="Link that holds the result"
+                            onfocus={Callback::from(|event: FocusEvent| event.target_unchecked_into::<HtmlInputElement>().select())} />
                         <button type="button" class="primary" id="share-copy" onclick={copy}>{ "Copy link" }</button>
                     </div>
-                    <p class="hint" role="status">{ **said }{ length_words(url.len(), *resolution) }</p>
+                    <p class="hint" role="status">{ *said }{ " " }{ length_words(link.url.len(), link.resolution) }</p>
                 </>
             }
         }
     };
-    way(
-        "A link that holds the result",
-        "Everything is inside the link, behind the #: it is sent to no server and stored nowhere.",
-        body,
-    )
-}
-
-/// One way to share, with what it means.
-fn way(title: &'static str, hint: &'static str, body: Html) -> Html {
     html! {
-        <div class="share-way"><h3>{ title }</h3><p class="hint">{ hint }</p>{ body }</div>
+        <div class="share-way">
+            <h3>{ "A link that holds the result" }</h3>
+            <p class="hint">{ "Everything is inside the link, behind the #: it is sent to no server and stored nowhere." }</p>
+            { body }
+        </div>
     }
 }
 
@@ -218,6 +197,12 @@ fn length_words(chars: usize, resolution: Nanos) -> String {
     words
 }
 
+#[derive(Properties, PartialEq)]
+struct StoreShareProps {
+    document: Handle<Document>,
+    config: StoreConfig,
+}
+
 /// What became of a stored result.
 #[derive(Clone, Debug, PartialEq)]
 enum Storing {
@@ -229,40 +214,16 @@ enum Storing {
 }
 
 /// The link to a result that the server keeps.
-fn store_share(
-    document: &Handle<Document>,
-    config: &StoreConfig,
-    storing: &UseStateHandle<Storing>,
-    days: &UseStateHandle<u32>,
-) -> Html {
-    let body = match &**storing {
-        Storing::Stored(stored) => kept(stored, storing),
-        other => {
-            let said = markup! {
-                @match other {
-                    Storing::Failed(why) => p.error role="alert" { (sentence(why)) },
-                    Storing::Deleted => p.note role="status" { "Deleted. The link no longer opens." },
-                    _ => {}
-                }
-            };
-            html! { <>{ raw(said) }{ ask(document, config, storing, days) }</> }
-        }
-    };
-    way(
-        "A short link to a stored copy",
-        "This server keeps what you see above until it expires or you delete it. Whoever has the link can read it.",
-        body,
-    )
-}
-
-fn ask(
-    document: &Handle<Document>,
-    config: &StoreConfig,
-    storing: &UseStateHandle<Storing>,
-    days: &UseStateHandle<u32>,
-) -> Html {
+#[component]
+fn StoreShare(props: &StoreShareProps) -> Html {
+    let storing = use_state(|| Storing::Not);
+    let days = use_state(|| props.config.default_expires_days);
+    {
+        let storing = storing.clone();
+        use_effect_with(props.document.clone(), move |_| storing.set(Storing::Not));
+    }
     let store = {
-        let (storing, document, days) = (storing.clone(), document.clone(), **days);
+        let (storing, document, days) = (storing.clone(), props.document.clone(), *days);
         Callback::from(move |_: MouseEvent| {
             let (storing, document) = (storing.clone(), document.clone());
             storing.set(Storing::Busy);
@@ -277,22 +238,39 @@ fn ask(
     let on_days = {
         let days = days.clone();
         Callback::from(move |event: Event| {
-            let chosen = event.target_unchecked_into::<HtmlSelectElement>().value();
+            let chosen = event
+                .target_unchecked_into::<web_sys::HtmlSelectElement>()
+                .value();
             if let Ok(chosen) = chosen.parse() {
                 days.set(chosen);
             }
         })
     };
-    html! {
+    let ask = html! {
         <div class="row">
-            <button type="button" id="store" onclick={store} disabled={**storing == Storing::Busy}>{ "Store and get a link" }</button>
+            <button type="button" id="store" onclick={store} disabled={*storing == Storing::Busy}>{ "Store and get a link" }</button>
             <label class="pick">{ "for " }
                 <select id="expires" onchange={on_days}>
-                    { for config.expires_days.iter().map(|option| html! {
-                        <option value={option.to_string()} selected={*option == **days}>{ plural_days(*option) }</option>
+                    { for props.config.expires_days.iter().map(|option| html! {
+                        <option value={option.to_string()} selected={*option == *days}>{ plural_days(*option) }</option>
                     }) }
                 </select>
             </label>
+        </div>
+    };
+    let body = match &*storing {
+        Storing::Not | Storing::Busy => ask,
+        Storing::Failed(why) => html! { <><p class="error" role="alert">{ sentence(why) }</p>{ ask }</> },
+        Storing::Deleted => {
+            html! { <><p class="note" role="status">{ "Deleted. The link no longer opens." }</p>{ ask }</> }
+        }
+        Storing::Stored(stored) => kept(stored, &storing),
+    };
+    html! {
+        <div class="share-way">
+            <h3>{ "A short link to a stored copy" }</h3>
+            <p class="hint">{ "This server keeps what you see above until it expires or you delete it. Whoever has the link can read it." }</p>
+            { body }
         </div>
     }
 }
@@ -313,28 +291,34 @@ fn kept(stored: &StoredResult, storing: &UseStateHandle<Storing>) -> Html {
             });
         })
     };
-    let said = markup! {
-        p { a.mono #stored-link href=(url) { (url) } }
-        p.hint { "Expires " (stored.expires) "." }
-        p.note.warn {
-            "To delete it later you need this token. It is shown only now: "
-            code #delete-token { (stored.delete_token) }
-        }
-    };
-    html! { <>{ raw(said) }<button type="button" id="delete" onclick={delete}>{ "Delete it now" }</button></> }
+    html! {
+        <>
+            <p><a id="stored-link" class="mono" href={url.clone()}>{ url }</a></p>
+            <p class="hint">{ format!("Expires {}.", stored.expires) }</p>
+            <p class="note warn">{ "To delete it later you need this token. It is shown only now: " }
+                <code id="delete-token">{ &stored.delete_token }</code></p>
+            <button type="button" id="delete" onclick={delete}>{ "Delete it now" }</button>
+        </>
+    }
 }
 
 /// The result as a file.
 fn file_share(document: &Handle<Document>) -> Html {
-    let document = document.clone();
-    let save = Callback::from(move |_: MouseEvent| {
-        keep::save_json("roundtrip-result.json", &wire::to_text(&*document));
-    });
-    way(
-        "A file",
-        "The whole document, as described by schema 1.",
-        html! { <div class="row"><button type="button" id="download" onclick={save}>{ "Download as JSON" }</button></div> },
-    )
+    let save = {
+        let document = document.clone();
+        Callback::from(move |_: MouseEvent| {
+            keep::save_json("roundtrip-result.json", &wire::to_text(&*document));
+        })
+    };
+    html! {
+        <div class="share-way">
+            <h3>{ "A file" }</h3>
+            <div class="row">
+                <button type="button" id="download" onclick={save}>{ "Download as JSON" }</button>
+                <span class="hint">{ "The whole document, as described by schema 1." }</span>
+            </div>
+        </div>
+    }
 }
 
 fn plural_days(days: u32) -> String {
